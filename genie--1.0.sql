@@ -1237,6 +1237,31 @@ CREATE OPERATOR CLASS genie_ip_rabitq_float8_ops FOR TYPE float8[] USING genie A
 	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_ip_rabitq_float8_ops USING genie IS 'vectors: largest inner products, by a bit a dimension, approximately';
 
+-- ---- nearest vectors by proximity graphs of their values (option "graph"); without graphs they are exact ----
+
+CREATE FUNCTION genie_graph_edges() RETURNS int4
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_graph_edges() IS 'genie support: edges of a row in proximity graphs, unless the option graph says';
+
+CREATE OPERATOR CLASS genie_ip_ops FOR TYPE real[] USING genie AS
+	OPERATOR 9 <#> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 9 <#>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_ip_train(internal),
+	FUNCTION 8 genie_vector_value(internal),
+	FUNCTION 10 genie_graph_edges();
+COMMENT ON OPERATOR CLASS genie_ip_ops USING genie IS 'vectors: largest inner products, approximately, by proximity graphs';
+
+CREATE OPERATOR CLASS genie_ip_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 9 <#> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_ip_train(internal),
+	FUNCTION 8 genie_vector_value(internal),
+	FUNCTION 10 genie_graph_edges();
+COMMENT ON OPERATOR CLASS genie_ip_float8_ops USING genie IS 'vectors: largest inner products, approximately, by proximity graphs';
+
 CREATE FUNCTION genie_exact_text_decompose(text, internal) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION genie_exact_text_compile(internal, int2, oid, internal) RETURNS genie_query

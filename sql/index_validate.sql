@@ -37,8 +37,18 @@ SELECT valid('swapped');
 CREATE OPERATOR CLASS other_type FOR TYPE genie_object USING genie AS
 	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 (genie_object, text) genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid);
 SELECT valid('other_type');
-CREATE OPERATOR CLASS tenth FOR TYPE genie_object USING genie AS
-	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 10 genie_object_decompose(genie_object, internal);
+CREATE OPERATOR CLASS graph_of_none FOR TYPE real[] USING genie AS
+	OPERATOR 9 <#> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal), FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal), FUNCTION 5 genie_exact_ip_train(internal),
+	FUNCTION 10 genie_graph_edges();
+SELECT valid('graph_of_none');
+CREATE OPERATOR CLASS graph_and_signatures FOR TYPE real[] USING genie AS
+	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal), FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal), FUNCTION 5 genie_lsh_l2_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal), FUNCTION 8 genie_vector_value(internal), FUNCTION 10 genie_graph_edges();
+SELECT valid('graph_and_signatures');
+CREATE OPERATOR CLASS eleventh FOR TYPE genie_object USING genie AS
+	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 11 genie_object_decompose(genie_object, internal);
 CREATE OPERATOR CLASS seventh FOR TYPE genie_object USING genie AS
 	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid),
 	FUNCTION 7 genie_object_decompose(genie_object, internal);
@@ -158,9 +168,9 @@ SELECT valid('zeroth_strategy');
 SELECT family('operators_of_text') AS oid \gset
 UPDATE pg_amop SET amoprighttype = 'text'::regtype WHERE amopfamily = :oid;
 SELECT valid('operators_of_text');
-SELECT family('tenth_function') AS oid \gset
-UPDATE pg_amproc SET amprocnum = 10 WHERE amprocfamily = :oid AND amprocnum = 2;
-SELECT valid('tenth_function');
+SELECT family('eleventh_function') AS oid \gset
+UPDATE pg_amproc SET amprocnum = 11 WHERE amprocfamily = :oid AND amprocnum = 2;
+SELECT valid('eleventh_function');
 SELECT family('options_return_int') AS oid \gset
 UPDATE pg_amproc SET amproc = 'no_options'::regproc WHERE amprocfamily = :oid AND amprocnum = 4;
 SELECT valid('options_return_int');

@@ -133,7 +133,7 @@ check_graph(Relation index)
 {
 	bool		is_approximate = OidIsValid(index_getprocid(index, 1, GENIE_SIGN_PROC));
 
-	if (genie_graph_of(index) == 0 ||
+	if (genie_graph_of(index) == 0 || genie_is_by_graph(index) ||
 		(is_approximate && OidIsValid(index_getprocid(index, 1, GENIE_VALUE_PROC)) && genie_values_of(index)))
 		return;
 	ereport(ERROR,
@@ -142,7 +142,7 @@ check_graph(Relation index)
 			 is_approximate && !genie_values_of(index) ?
 			 errdetail("They are made of quantized vectors, which the storage parameter \"values\" leaves out.") :
 			 errdetail("They are for approximate operator classes of vectors."),
-			 errhint("Leave \"graph\" out, or use a class such as genie_l2_ops or genie_cosine_ops.")));
+			 errhint("Leave \"graph\" out, or use a class such as genie_l2_ops, genie_cosine_ops or genie_ip_ops.")));
 }
 
 IndexBuildResult *

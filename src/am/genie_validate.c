@@ -21,6 +21,7 @@
 #include "utils/syscache.h"
 
 #include "genie_opclass.h"
+#include "genie_options.h"
 #include "genie_validate.h"
 
 #define GENIE_INVALID(...) \
@@ -83,6 +84,8 @@ genie_validate_signature(const Form_pg_amproc proc)
 			return check_amproc_signature(proc->amproc, VOIDOID, false, 1, 1, INTERNALOID);
 		case GENIE_TOLERANCE_PROC:
 			return check_amproc_signature(proc->amproc, FLOAT8OID, false, 0, 0);
+		case GENIE_GRAPH_PROC:
+			return check_amproc_signature(proc->amproc, INT4OID, false, 0, 0);
 		default:
 			return false;
 	}
@@ -174,14 +177,17 @@ genie_validate_class(const char *class, const Oid *found, bool has_distance)
 {
 	bool		learns = OidIsValid(found[GENIE_TRAIN_PROC]);
 	bool		has_values = learns && OidIsValid(found[GENIE_VALUE_PROC]);
+	bool		by_graph = OidIsValid(found[GENIE_GRAPH_PROC]);
 	bool		result = true;
 
 	for (int i = 1; i <= GENIE_NPROC; i++)
 	{
 		bool		needed = i == GENIE_DECOMPOSE_PROC || i == GENIE_COMPILE_PROC ||
-			(i == GENIE_BOUND_PROC && has_distance && !learns) || (i == GENIE_SIGN_PROC && learns && !has_values) ||
+			(i == GENIE_BOUND_PROC && has_distance && !learns) ||
+			(i == GENIE_SIGN_PROC && learns && !has_values && !by_graph) || (i == GENIE_VALUE_PROC && by_graph) ||
 			(i == GENIE_TOLERANCE_PROC && OidIsValid(found[GENIE_METRIC_PROC]));
-		bool		excluded = (i == GENIE_BOUND_PROC && learns) || (i >= GENIE_SIGN_PROC && !learns);
+		bool		is_double = i == GENIE_SIGN_PROC && by_graph;
+		bool		excluded = (i == GENIE_BOUND_PROC && learns) || (i >= GENIE_SIGN_PROC && !learns) || is_double;
 
 		if (needed && !OidIsValid(found[i]))
 		{
@@ -192,7 +198,7 @@ genie_validate_class(const char *class, const Oid *found, bool has_distance)
 		{
 			GENIE_INVALID("operator class \"%s\" of access method genie contains support function %d, "
 						  "which it must not have %s support function %d",
-						  class, i, learns ? "beside" : "without", GENIE_TRAIN_PROC);
+						  class, i, learns ? "beside" : "without", is_double ? GENIE_GRAPH_PROC : GENIE_TRAIN_PROC);
 			result = false;
 		}
 	}

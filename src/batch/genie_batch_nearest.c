@@ -22,7 +22,8 @@
  * Vectors of the pending list are raw.  When the rounds are over, the list is read once, and each vector's distances
  * to all queries are computed.  Few are nearer than the k nearest of the rounds, and only these are visited.
  *
- * An index of an exact class has no candidates by match count: genie_batch_exact.c.  genie_exact_knn() asks it, too,
+ * An index of an exact class, or of one that is approximate by graphs alone, has no candidates by match count:
+ * genie_batch_exact.c.  genie_exact_knn() asks it, too,
  * and indexes of approximate classes that have values, for the rows nearest by a metric (genie_nearest_by_metric).  It
  * wants rows of equal distance in the order of their own TIDs, and no rows that are NULL.  Queries that cannot be
  * answered so are left to it.
@@ -57,9 +58,11 @@
 #include "genie_heap.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
+#include "genie_options.h"
 #include "genie_pending.h"
 #include "genie_quantizer.h"
 #include "genie_radix.h"
+#include "genie_rerank.h"
 #include "genie_row.h"
 #include "genie_value_order.h"
 #include "genie_vector_distance.h"
@@ -243,6 +246,9 @@ genie_nearest_find_values(GenieNearestSearch *search)
 	float	   *elements;
 	bool		found = false;
 
+	/* where no row is certain to be visible, all of them are visited, whatever their bounds */
+	if (!genie_visit_trusts_pages(&batch->round.visitor))
+		return true;
 	for (uint32 s = 0; s < batch->n_sources; s++)
 	{
 		if (!genie_quantizer_find_values(quantizer, batch->sources[s], batch->index, batch->meta))
@@ -270,10 +276,8 @@ genie_nearest_has_quantizer(GenieNearestSearch *search)
 	if (!search->has_quantizer && batch->parameters != NULL && !search->has_tried_quantizer)
 	{
 		search->has_tried_quantizer = true;
-		/* where no row is certain to be visible, all of them are visited, whatever their bounds */
-		search->has_quantizer = genie_visit_trusts_pages(&batch->round.visitor) &&
-			genie_quantizer_begin(&search->quantizer, batch->index, &search->distance, batch->strategy,
-								  batch->parameters);
+		search->has_quantizer = genie_quantizer_begin(&search->quantizer, batch->index, &search->distance,
+													  batch->strategy, batch->parameters);
 	}
 	if (search->has_quantizer)
 		search->quantizer.shape = genie_vector_value_shape(batch->parameters);	/* these lie elsewhere each time */
@@ -287,6 +291,7 @@ genie_nearest_find_graphs(GenieNearestSearch *search)
 	GenieBatch *batch = &search->batch;
 
 	if (search->radii != NULL || search->call.metric != 0 || search->k > GENIE_PROXIMITY_QUEUE_MAX ||
+		(batch->exact && genie_strict_order) ||
 		!genie_value_order_possible(&search->quantizer, batch->sources, batch->n_sources))
 		return true;
 	return genie_quantizer_find_graphs(batch->sources, batch->n_sources, batch->index, batch->meta, &batch->by_graph);
@@ -312,9 +317,10 @@ genie_nearest_begin(void *owner)
 			fmgr_info_copy(&search->distances[i], &search->distance, CurrentMemoryContext);
 	}
 	search->batch.round.vectors = NULL;
-	if (room == 0 || batch->exact || !genie_nearest_has_quantizer(search))
+	if (room == 0 || (batch->exact && !genie_is_by_graph(batch->index)) || !genie_nearest_has_quantizer(search))
 		return true;
-	return genie_nearest_find_graphs(search) && (batch->by_graph || genie_nearest_find_values(search));
+	return genie_nearest_find_graphs(search) &&
+		(batch->by_graph || batch->exact || genie_nearest_find_values(search));
 }
 
 /* ---- pending vectors ---- */

@@ -105,8 +105,7 @@ genie_scans_put_ordered(GenieNearestSearch *search, IndexScanDesc scan, uint32 i
 	uint64		tid;
 	uint64		live;
 
-	if (search->radii != NULL)
-		genie_scan_allow_all_errors(scan);
+	genie_scan_allow_all_errors(scan);
 	for (uint32 n = 0; search->radii != NULL || n < search->k; n++)
 	{
 		bool		is_null;

@@ -4,7 +4,9 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/reloptions.h"
+#include "fmgr.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
 
@@ -16,7 +18,7 @@ typedef struct GenieOptions
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			pending_limit;	/* kB; -1, which cannot be given: genie.pending_limit */
 	bool		values;
-	int			graph;			/* edges of an object; 0: none */
+	int			graph;			/* edges of an object; 0: none; -1, which cannot be given: the class says */
 } GenieOptions;
 
 int			genie_pending_limit;
@@ -35,7 +37,7 @@ genie_options_init(void)
 					   AccessExclusiveLock);
 	add_int_reloption(genie_relopt_kind, "graph",
 					  "Edges of a row in the proximity graph that an approximate operator class searches; 0: none.",
-					  0, 0, GENIE_PROXIMITY_DEGREE_MAX, ShareUpdateExclusiveLock);
+					  -1, 0, GENIE_PROXIMITY_DEGREE_MAX, ShareUpdateExclusiveLock);
 }
 
 bytea *
@@ -68,10 +70,20 @@ genie_values_of(Relation index)
 	return options == NULL || options->values;
 }
 
+bool
+genie_is_by_graph(Relation index)
+{
+	return OidIsValid(index_getprocid(index, 1, GENIE_GRAPH_PROC));
+}
+
 uint32
 genie_graph_of(Relation index)
 {
 	const GenieOptions *options = (const GenieOptions *) index->rd_options;
+	int			degree = options == NULL ? -1 : options->graph;
 
-	return options == NULL || options->graph == 0 ? 0 : (uint32) Max(options->graph, GENIE_PROXIMITY_DEGREE_MIN);
+	if (degree < 0)
+		degree = genie_is_by_graph(index) ?
+			DatumGetInt32(FunctionCall0Coll(index_getprocinfo(index, 1, GENIE_GRAPH_PROC), InvalidOid)) : 0;
+	return degree <= 0 ? 0 : (uint32) Min(Max(degree, GENIE_PROXIMITY_DEGREE_MIN), GENIE_PROXIMITY_DEGREE_MAX);
 }

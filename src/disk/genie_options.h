@@ -24,9 +24,15 @@ extern int	genie_pending_limit_of(Relation index);
 /* the index's parameter values: does an approximate class write quantized vectors into new segments? */
 extern bool genie_values_of(Relation index);
 
+/* The support function (types/genie_opclass.h) of a class that is approximate by graphs alone. */
+#define GENIE_GRAPH_PROC 10
+
+/* Has the index's class that function?  It has no keywords; without graphs, it is exact. */
+extern bool genie_is_by_graph(Relation index);
+
 /*
- * The index's parameter graph: edges of an object in the proximity graphs (genie_proximity.h) that are made of the
- * values of an approximate class; 0: none are.
+ * The index's parameter graph, or, where it is not given, what that function says: edges of an object in the proximity
+ * graphs (genie_proximity.h) that are made of the values of an approximate class; 0: none are.
  */
 extern uint32 genie_graph_of(Relation index);
 

@@ -379,7 +379,8 @@ genie_image_cache_graph_degree(Relation index, const GenieSegment *segment)
 	uint32		degree = genie_graph_of(index);
 
 	/* exact classes have no keywords */
-	if (degree == 0 || segment->header.n_keywords == 0 || segment->header.n_objects < GENIE_PROXIMITY_OBJECTS_MIN ||
+	if (degree == 0 || (segment->header.n_keywords == 0 && !genie_is_by_graph(index)) ||
+		segment->header.n_objects < GENIE_PROXIMITY_OBJECTS_MIN ||
 		!genie_proximity_serves(genie_values_metric(segment)))
 		return 0;
 	return genie_directory_has_devices() && segment->header.n_objects < device_objects_min() ? 0 : degree;

@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "genie_approximate.h"
 #include "genie_image_cache.h"
 #include "genie_options.h"
 #include "genie_quantizer.h"
@@ -27,7 +28,7 @@ genie_quantizer_begin(GenieQuantizer *quantizer, Relation index, const FmgrInfo 
 {
 	GenieMetric metric;
 
-	if (parameters == NULL || !genie_quantized_vectors)
+	if (parameters == NULL || !(genie_quantized_vectors || genie_is_exact(index)))
 		return false;
 	quantizer->type = genie_vector_type_of_class(index);
 	metric = quantizer->type == NULL ? 0 : quantizer->type->metric(distance, strategy);
@@ -78,7 +79,12 @@ genie_quantizer_find_graphs(GenieSource *const *sources, uint32 n_sources, Relat
 			continue;			/* all objects are NULL */
 		if (!genie_source_find_values(source, index, meta))
 			return false;
-		all &= source->values_why == GENIE_FALLBACK_NONE;
+		/* there is nobody who could search, either, where the library is not preloaded */
+		if (source->values_why != GENIE_FALLBACK_NONE)
+		{
+			all = false;
+			continue;
+		}
 		if (genie_image_cache_graph_degree(index, source->segment) == 0)
 			continue;			/* there are few: a scan */
 		genie_source_find_graph(source, index, meta);

@@ -18,6 +18,8 @@
  * searches of these find, by ascending bounds, instead of those that match best.  They are few, and most of the
  * nearest.  All others come in exact order, as above.
  *
+ * A class that is approximate by graphs alone (genie_value_class.c) begins in exact order where it has no graphs.
+ *
  * Without values, the next round takes twice as many of the candidates that are left, and so on, until there are none.
  * Rows whose value is NULL come last, in TID order.  So every row is given once, whatever the setting.  Rows that
  * match nothing are candidates, too, the last.
@@ -60,6 +62,7 @@
 #include "genie_heap.h"
 #include "genie_lsh_class.h"
 #include "genie_object_table.h"
+#include "genie_options.h"
 #include "genie_rerank.h"
 #include "genie_vector_distance.h"
 #include "genie_vector_value.h"
@@ -124,6 +127,7 @@ struct GenieRerank
 
 	/* candidates */
 	bool		strict;			/* no row is nearer than one before */
+	bool		graph_or_order; /* the first round is by graphs, or there are no rounds */
 	bool		at_end;			/* there are none any more, */
 	bool		by_graph;		/* of the first round */
 	bool		has_null;		/* but NULL rows, of which this is the first that was not given */
@@ -315,7 +319,8 @@ genie_rerank_let_wait(GenieRerank *rerank)
 	genie_all_visible_rows(&rerank->frontier->visitor, rerank->tombstone_version, visits, n, certain);
 	taken->n = 0;
 	for (uint32 i = 0; i < n; i++)
-		genie_rerank_append(certain[i] && taken->rows[i].bound > 0 ? &rerank->waiting : taken, taken->rows[i]);
+		genie_rerank_append(certain[i] && (taken->rows[i].bound > 0 || rerank->by_graph) ? &rerank->waiting : taken,
+							taken->rows[i]);
 	pfree(certain);
 	pfree(visits);
 }
@@ -384,12 +389,12 @@ genie_rerank_next_waiting(GenieRerank *rerank, GenieCandidate *candidate)
 
 /* ---- exact order ---- */
 
-/* Has rows come in exact order from now on, if that is possible. */
+/* Has rows come in exact order from now on, if that is possible; later, if candidates come from graphs now. */
 static void
 genie_rerank_order(GenieRerank *rerank)
 {
-	rerank->may_order = false;
 	rerank->is_ordered = rerank->order_candidates(rerank->scan);
+	rerank->may_order = !rerank->is_ordered && rerank->by_graph && rerank->n_rounds == 0;
 	if (!rerank->is_ordered)
 		return;
 	qsort(rerank->given.tids, rerank->given.n, sizeof(uint64), genie_cmp_uint64);
@@ -433,6 +438,7 @@ genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate, GenieO
 	rerank->frontier = genie_frontier_begin(scan, genie_rerank_next_candidate, rerank);
 	rerank->type = genie_vector_type_of_class(scan->indexRelation);
 	rerank->raw_measure = (GenieRawMeasure) {rerank, genie_rerank_raw_bound};
+	rerank->graph_or_order = genie_is_by_graph(scan->indexRelation);
 	rerank->last = palloc0((scan->numberOfOrderBys + 1) * sizeof(uint64));
 	rerank->round_context = AllocSetContextCreate(CurrentMemoryContext, "genie candidates", ALLOCSET_DEFAULT_SIZES);
 	return rerank;
@@ -543,7 +549,7 @@ bool
 genie_rerank_next(GenieRerank *rerank)
 {
 	genie_frontier_open(rerank->frontier);
-	if (rerank->strict && rerank->may_order)
+	if ((rerank->strict || (rerank->graph_or_order && rerank->n_rounds == 0 && !rerank->by_graph)) && rerank->may_order)
 		genie_rerank_order(rerank);
 	for (;;)
 	{

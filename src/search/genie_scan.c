@@ -40,6 +40,9 @@
  * has the same key before and after a merge.  genie_frontier.c does the rest, as for other distances.  The key of bits
  * tells the distance itself, but for the largest key: that of a pending row of another length, which is refused.
  *
+ * Classes that are approximate by graphs alone (genie_value_class.c) have no match counts.  Their scans are those of an
+ * approximate class that rank by values from the first row on, unless a graph serves the first round.
+ *
  * Exact classes have conditions, too: balls.  Bounds of the distance to the center tell when no row is left inside, and
  * the executor rechecks what they let through.
  *
@@ -76,6 +79,7 @@
 #include "genie_hint.h"
 #include "genie_learned.h"
 #include "genie_meta.h"
+#include "genie_options.h"
 #include "genie_pending_stream.h"
 #include "genie_query.h"
 #include "genie_rerank.h"
@@ -152,7 +156,7 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 												 ALLOCSET_SMALL_SIZES);
 	state->stream_context = AllocSetContextCreate(CurrentMemoryContext, "genie scan streams",
 												  ALLOCSET_DEFAULT_SIZES);
-	if (genie_is_approximate(index))
+	if (genie_is_approximate(index) || genie_is_by_graph(index))
 		state->rerank = genie_rerank_begin(scan, genie_scan_candidate, genie_scan_order);
 	else if (n_order_bys > 0)
 		state->frontier = genie_frontier_begin(scan, genie_scan_candidate, scan);
@@ -309,7 +313,11 @@ genie_scan_want(IndexScanDesc scan, uint32 n_rows)
 void
 genie_scan_allow_all_errors(IndexScanDesc scan)
 {
-	((GenieScanState *) scan->opaque)->all_errors = true;
+	GenieScanState *state = scan->opaque;
+
+	state->all_errors = true;
+	if (state->exact)
+		state->may_use_graphs = false;
 }
 
 uint32
@@ -477,6 +485,8 @@ genie_scan_use_graphs(IndexScanDesc scan, const GenieMetaData *meta, GenieSource
 		return false;
 	if (state->by_graph)
 		state->query.graph_queue = genie_quantizer_graph_queue(0);
+	else
+		state->is_ordered = state->exact;
 	return true;
 }
 
@@ -712,7 +722,8 @@ genie_scan_order(IndexScanDesc scan)
 
 	if (state->started && !state->has_values)
 		return false;
-	state->is_ordered = true;
+	/* in the first round of a class that is approximate by graphs, these may serve */
+	state->is_ordered = state->started || !state->exact || !state->may_use_graphs;
 	if (!state->started)
 		genie_scan_begin(scan);
 	else

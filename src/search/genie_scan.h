@@ -32,8 +32,8 @@ extern void genie_scan_is_part(IndexScanDesc scan, const GenieInstrument *whole)
 extern void genie_scan_want(IndexScanDesc scan, uint32 n_rows);
 
 /*
- * After a rescan: the bounds of a scan by values with a bit a dimension allow for every error, whatever the settings
- * are.  Other scans are as they were.
+ * After a rescan: a scan that ranks by values misses no row, whatever the settings are.  With a bit a dimension, bounds
+ * allow for every error; graphs are not searched.  Other scans are as they were.
  */
 extern void genie_scan_allow_all_errors(IndexScanDesc scan);
 

@@ -54,9 +54,14 @@
  *
  *	9	tolerance() returns float8
  *			With function 7: how far its results may be wrong by rounding, relatively.  It must be immutable.
+ *	10	edges() returns int4
+ *			For genie's own classes of vectors, with function 8 and without 6: scans may begin with what searches of
+ *			proximity graphs find (values/genie_proximity.h).  How many edges an object has there, if the index's
+ *			parameter graph does not say; 0: none.
  *
  * A class with function 5 learns from rows.  With function 8 and without 6 it is *exact*: it has no keywords, and scans
- * rank rows by lower bounds of their distances, which follow from the values.  It may have function 6 or 8, or both.
+ * rank rows by lower bounds of their distances, which follow from the values; by function 10 it is approximate where
+ * there are graphs.  It may have function 6 or 8, or both.
  * Values of an approximate class spare its scans visits of rows; its segments need not have any.
  *
  * A class with functions 5 and 6 whose operators have strategies 1 and 2 is *coarse*.  Its keywords, which sign makes
@@ -111,7 +116,7 @@
 #define GENIE_METRIC_PROC		7
 #define GENIE_VALUE_PROC		8
 #define GENIE_TOLERANCE_PROC	9
-#define GENIE_NPROC				9
+#define GENIE_NPROC				10	/* the last one is GENIE_GRAPH_PROC (disk/genie_options.h) */
 
 #define GENIE_INNER_QUERY		0	/* no strategy: asks compile of a coarse class for what is sure to match */
 #define GENIE_COUNT_STRATEGY	1

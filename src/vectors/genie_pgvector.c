@@ -12,7 +12,8 @@
  *		genie_vector_laplacian_ops		<+>		the same
  *		genie_vector_cosine_ops			<=>
  *		genie_vector_l2_exact_ops, genie_vector_l1_exact_ops, genie_vector_cosine_exact_ops, genie_vector_ip_exact_ops
- *		genie_halfvec_l2_exact_ops, and so on, for "halfvec", which pgvector has from 0.7 on
+ *		genie_vector_ip_ops				<#>		by graphs alone, as all four of "halfvec", which pgvector has from 0.7 on:
+ *		genie_halfvec_l2_ops, genie_halfvec_l2_exact_ops, genie_halfvec_l2_rabitq_ops, and so on
  *		genie_bit_hamming_exact_ops		<~> of bit, from pgvector 0.7 on
  *
  * with pgvector's operators, and the hash functions or values of the classes of real[] and bit (genie_lsh_class.c,
@@ -75,63 +76,82 @@ typedef enum PgType
 	PG_BIT
 } PgType;
 
+typedef enum ClassWay
+{
+	BY_SIGNATURES,
+	BY_VALUES,
+	BY_GRAPHS					/* of values: with support function 10 */
+} ClassWay;
+
 typedef struct ClassOfVector
 {
 	PgType		type;
 	const char *name;
 	const char *operator;
 	int			strategy;
-	const char *options;		/* support function 4; NULL: the class has values alone */
+	const char *options;		/* support function 4; NULL: none, of a class without signatures */
 	const char *train;			/* support function 5 */
-	bool		is_default;
+	ClassWay	way;
 	const char *comment;
 } ClassOfVector;
 
+/* The first one is its type's default. */
 static const ClassOfVector classes[] = {
-	{PG_VECTOR, "genie_vector_l2_ops", "<->", GENIE_L2_STRATEGY, "genie_lsh_bucket_options", "genie_lsh_l2_train", true,
+	{PG_VECTOR, "genie_vector_l2_ops", "<->", GENIE_L2_STRATEGY, "genie_lsh_bucket_options", "genie_lsh_l2_train",
+		BY_SIGNATURES,
 	"vectors: nearest by Euclidean distance, approximately"},
 	{PG_VECTOR, "genie_vector_l1_ops", "<+>", GENIE_L1_STRATEGY, "genie_lsh_bucket_options", "genie_lsh_l1_train",
-		false,
+		BY_SIGNATURES,
 	"vectors: nearest by Manhattan distance, approximately"},
 	{PG_VECTOR, "genie_vector_laplacian_ops", "<+>", GENIE_L1_STRATEGY, "genie_lsh_laplacian_options",
-		"genie_lsh_laplacian_train", false,
+		"genie_lsh_laplacian_train", BY_SIGNATURES,
 	"vectors: nearest by Manhattan distance, approximately, through the Laplacian kernel"},
 	{PG_VECTOR, "genie_vector_cosine_ops", "<=>", GENIE_COSINE_STRATEGY, "genie_lsh_cosine_options",
-		"genie_lsh_cosine_train", false,
+		"genie_lsh_cosine_train", BY_SIGNATURES,
 	"vectors: nearest by cosine distance, approximately"},
-	{PG_VECTOR, "genie_vector_l2_exact_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_exact_l2_train", false,
+	{PG_VECTOR, "genie_vector_l2_exact_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_exact_l2_train", BY_VALUES,
 	"vectors: nearest by Euclidean distance, exactly"},
-	{PG_VECTOR, "genie_vector_l1_exact_ops", "<+>", GENIE_L1_STRATEGY, NULL, "genie_exact_l1_train", false,
+	{PG_VECTOR, "genie_vector_l1_exact_ops", "<+>", GENIE_L1_STRATEGY, NULL, "genie_exact_l1_train", BY_VALUES,
 	"vectors: nearest by Manhattan distance, exactly"},
 	{PG_VECTOR, "genie_vector_cosine_exact_ops", "<=>", GENIE_COSINE_STRATEGY, NULL, "genie_exact_cosine_train",
-		false,
+		BY_VALUES,
 	"vectors: nearest by cosine distance, exactly"},
-	{PG_VECTOR, "genie_vector_ip_exact_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_exact_ip_train", false,
+	{PG_VECTOR, "genie_vector_ip_exact_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_exact_ip_train", BY_VALUES,
 	"vectors: largest inner products, exactly"},
-	{PG_HALFVEC, "genie_halfvec_l2_exact_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_exact_l2_train", false,
+	{PG_HALFVEC, "genie_halfvec_l2_exact_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_exact_l2_train", BY_VALUES,
 	"vectors of halves: nearest by Euclidean distance, exactly"},
-	{PG_HALFVEC, "genie_halfvec_l1_exact_ops", "<+>", GENIE_L1_STRATEGY, NULL, "genie_exact_l1_train", false,
+	{PG_HALFVEC, "genie_halfvec_l1_exact_ops", "<+>", GENIE_L1_STRATEGY, NULL, "genie_exact_l1_train", BY_VALUES,
 	"vectors of halves: nearest by Manhattan distance, exactly"},
 	{PG_HALFVEC, "genie_halfvec_cosine_exact_ops", "<=>", GENIE_COSINE_STRATEGY, NULL, "genie_exact_cosine_train",
-		false,
+		BY_VALUES,
 	"vectors of halves: nearest by cosine distance, exactly"},
-	{PG_HALFVEC, "genie_halfvec_ip_exact_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_exact_ip_train", false,
+	{PG_HALFVEC, "genie_halfvec_ip_exact_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_exact_ip_train", BY_VALUES,
 	"vectors of halves: largest inner products, exactly"},
-	{PG_VECTOR, "genie_vector_l2_rabitq_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_rabitq_l2_train", false,
+	{PG_VECTOR, "genie_vector_l2_rabitq_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_rabitq_l2_train", BY_VALUES,
 	"vectors: nearest by Euclidean distance, by a bit a dimension, approximately"},
 	{PG_VECTOR, "genie_vector_cosine_rabitq_ops", "<=>", GENIE_COSINE_STRATEGY, NULL, "genie_rabitq_cosine_train",
-		false,
+		BY_VALUES,
 	"vectors: nearest by cosine distance, by a bit a dimension, approximately"},
-	{PG_VECTOR, "genie_vector_ip_rabitq_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_rabitq_ip_train", false,
+	{PG_VECTOR, "genie_vector_ip_rabitq_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_rabitq_ip_train", BY_VALUES,
 	"vectors: largest inner products, by a bit a dimension, approximately"},
-	{PG_HALFVEC, "genie_halfvec_l2_rabitq_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_rabitq_l2_train", false,
+	{PG_HALFVEC, "genie_halfvec_l2_rabitq_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_rabitq_l2_train", BY_VALUES,
 	"vectors of halves: nearest by Euclidean distance, by a bit a dimension, approximately"},
 	{PG_HALFVEC, "genie_halfvec_cosine_rabitq_ops", "<=>", GENIE_COSINE_STRATEGY, NULL, "genie_rabitq_cosine_train",
-		false,
+		BY_VALUES,
 	"vectors of halves: nearest by cosine distance, by a bit a dimension, approximately"},
-	{PG_HALFVEC, "genie_halfvec_ip_rabitq_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_rabitq_ip_train", false,
+	{PG_HALFVEC, "genie_halfvec_ip_rabitq_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_rabitq_ip_train", BY_VALUES,
 	"vectors of halves: largest inner products, by a bit a dimension, approximately"},
-	{PG_BIT, "genie_bit_hamming_exact_ops", "<~>", GENIE_HAMMING_STRATEGY, NULL, "genie_exact_hamming_train", false,
+	{PG_VECTOR, "genie_vector_ip_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_exact_ip_train", BY_GRAPHS,
+	"vectors: largest inner products, approximately, by proximity graphs"},
+	{PG_HALFVEC, "genie_halfvec_l2_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_exact_l2_train", BY_GRAPHS,
+	"vectors of halves: nearest by Euclidean distance, approximately, by proximity graphs"},
+	{PG_HALFVEC, "genie_halfvec_l1_ops", "<+>", GENIE_L1_STRATEGY, NULL, "genie_exact_l1_train", BY_GRAPHS,
+	"vectors of halves: nearest by Manhattan distance, approximately, by proximity graphs"},
+	{PG_HALFVEC, "genie_halfvec_cosine_ops", "<=>", GENIE_COSINE_STRATEGY, NULL, "genie_exact_cosine_train", BY_GRAPHS,
+	"vectors of halves: nearest by cosine distance, approximately, by proximity graphs"},
+	{PG_HALFVEC, "genie_halfvec_ip_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_exact_ip_train", BY_GRAPHS,
+	"vectors of halves: largest inner products, approximately, by proximity graphs"},
+	{PG_BIT, "genie_bit_hamming_exact_ops", "<~>", GENIE_HAMMING_STRATEGY, NULL, "genie_exact_hamming_train", BY_VALUES,
 	"bit strings: nearest by Hamming distance, exactly"},
 };
 
@@ -387,7 +407,7 @@ create_decompose(const char *schema, const char *name, Oid type, const char *lib
 static void
 create_class(const ClassOfVector *class, const char *schema, const char *type, const char *operator)
 {
-	const char *own = class->options == NULL ? "" :
+	const char *own = class->way != BY_SIGNATURES ? "" :
 		psprintf("FUNCTION 4 %s.%s(internal), FUNCTION 6 %s.genie_lsh_sign(internal, internal), ", schema,
 			 class->options, schema);
 
@@ -402,10 +422,11 @@ create_class(const ClassOfVector *class, const char *schema, const char *type, c
 							   "OPERATOR %d %s (%s, %s) FOR ORDER BY pg_catalog.float_ops, "
 							   "FUNCTION 1 %s.%s(%s, internal), "
 							   "FUNCTION 2 %s.%s(internal, int2, oid, internal), "
-							   "FUNCTION 5 %s.%s(internal), %sFUNCTION 8 %s.genie_vector_value(internal)",
-							   schema, class->name, class->is_default ? "DEFAULT" : "", type,
+							   "FUNCTION 5 %s.%s(internal), %sFUNCTION 8 %s.genie_vector_value(internal)%s",
+							   schema, class->name, class == classes ? "DEFAULT" : "", type,
 							   class->strategy, operator, type, type, schema, decompose[class->type], type, schema,
-							   compile[class->type], schema, class->train, own, schema));
+							   compile[class->type], schema, class->train, own, schema,
+							   class->way == BY_GRAPHS ? psprintf(", FUNCTION 10 %s.genie_graph_edges()", schema) : ""));
 	genie_spi_execute(psprintf("COMMENT ON OPERATOR CLASS %s.%s USING genie IS '%s'",
 							   schema, class->name, class->comment));
 }

@@ -14,6 +14,14 @@
  *		genie_cosine_rabitq_ops, genie_cosine_rabitq_float8_ops	real[], float8[]	<=>
  *		genie_ip_rabitq_ops, genie_ip_rabitq_float8_ops			real[], float8[]	<#>
  *
+ * And those that are approximate by graphs of values alone (values/genie_proximity.h), with genie_graph_edges():
+ *
+ *		genie_ip_ops, genie_ip_float8_ops						real[], float8[]	<#>
+ *
+ * and genie_halfvec_l2_ops and others (genie_pgvector.c).  Where graphs are not there, or not yet, they are exact.  They
+ * have no signatures.  Hash functions for inner products are known (Neyshabur and Srebro, "On symmetric and asymmetric
+ * LSHs for inner product search", ICML 2015), but graphs need none.
+ *
  * A row has no keywords.  Its value (genie_vector_value.c) is all that the index has of it.  Lower bounds of its
  * distance follow from that (values/genie_value_scan.h).  A scan visits rows in the order of their bounds until no row
  * that is left can be nearer, so it gives the rows of a sequential scan, in their order.
@@ -37,6 +45,9 @@ PG_FUNCTION_INFO_V1(genie_exact_hamming_train);
 PG_FUNCTION_INFO_V1(genie_rabitq_l2_train);
 PG_FUNCTION_INFO_V1(genie_rabitq_cosine_train);
 PG_FUNCTION_INFO_V1(genie_rabitq_ip_train);
+PG_FUNCTION_INFO_V1(genie_graph_edges);
+
+#define EDGES 32				/* of a row; what an index's parameter graph changes */
 
 static bytea *
 learn(FunctionCallInfo fcinfo, GenieMetric metric)
@@ -108,4 +119,11 @@ Datum
 genie_rabitq_ip_train(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_INNER_RABITQ));
+}
+
+/* Support function 10. */
+Datum
+genie_graph_edges(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(EDGES);
 }

@@ -33,7 +33,7 @@ note($real ? 'pgvector itself' : 'a type like pgvector\'s');
 $node->safe_psql('postgres', $real ? 'CREATE SCHEMA v; CREATE EXTENSION vector SCHEMA v' : "CREATE SCHEMA v; SET search_path = v; $script");
 $node->safe_psql('postgres', q{CREATE SCHEMA w; CREATE FUNCTION w.none(bit, bit) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT 1::float8'; CREATE OPERATOR w.<~> (LEFTARG = bit, RIGHTARG = bit, FUNCTION = w.none)});
 my $added = $node->safe_psql('postgres', 'SELECT g.genie_enable_pgvector()');
-is($added, $real ? 19 : 6, 'a class for each operator that the type has, and one for that of bits');
+is($added, $real ? 24 : 7, 'a class for each operator that the type has, and one for that of bits');
 is($node->safe_psql('postgres', 'SELECT g.genie_enable_pgvector()'), 0, 'nothing is added twice');
 is($node->safe_psql('postgres', q{SELECT count(*), bool_and(amvalidate(oid)) FROM pg_opclass WHERE opcname ~ '^genie_(vector|halfvec|bit)_'}), "$added|t", 'amvalidate accepts the classes');
 is($node->safe_psql('postgres', q{SELECT opcname FROM pg_opclass WHERE opcname ~ '^genie_vector_' AND opcdefault}), 'genie_vector_l2_ops', 'which is the default');
@@ -125,7 +125,17 @@ foreach my $class (@of_halves)
 	fails("$functions INSERT INTO public.h (v) VALUES ('[1,2,3]')", qr/vector differs in length from those in the index\n.*DETAIL:  Its length is 3, theirs is 20\./s, 'another length');
 	$node->safe_psql('postgres', 'DROP INDEX h_v');
 }
-is(scalar(@of_halves), $real ? 7 : 2, 'classes of halves');
+
+# By graphs, where there is a worker.
+my $has_worker = $node->safe_psql('postgres', 'SHOW shared_preload_libraries') =~ /genie/;
+my $half = q{translate(elements(%s)::text, '{}', '[]')::halfvec};
+my $half_of_q = sprintf($half, 'q');
+$node->safe_psql('postgres', "$functions CREATE TABLE hg AS SELECT i AS id, " . sprintf($half, 'i') . ' AS v FROM generate_series(1, 40000) i; CREATE INDEX hg_v ON hg USING genie (v genie_halfvec_l2_ops)');
+$node->safe_psql('postgres', 'VACUUM hg');
+$node->safe_psql('postgres', q{SELECT g.genie_prewarm('hg_v')}) if $has_worker;
+is($node->safe_psql('postgres', "$functions SET enable_seqscan = off; SELECT count(*) FROM generate_series(11, 90) q, LATERAL (SELECT id FROM hg ORDER BY v <-> $half_of_q LIMIT 1) s WHERE s.id = q"), 80, 'halves by graphs: rows find themselves');
+is($node->safe_psql('postgres', "$functions SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM hg ORDER BY v <-> (SELECT v FROM hg WHERE id = 7) LIMIT 5) s; SELECT by_graph FROM genie_last_scan()"), $has_worker ? "5\n1" : "5\n0", 'by a graph, where there is a worker');
+is(scalar(@of_halves), $real ? 11 : 3, 'classes of halves');
 
 # pg_dump writes the classes: they are the database's own.
 $node->run_log([ 'createdb', '-h', $node->host, '-p', $node->port, 'copy' ]);

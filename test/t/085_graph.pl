@@ -22,15 +22,15 @@ sub cancelled { return ($node->psql('postgres', $_[0]))[2]; }
 sql(<<'SQL');
 CREATE EXTENSION genie;
 SELECT setseed(0.23);
--- vector i of a kind: 0 spread, 1 clusters of 40 one behind the other, 2 of 300 different ones, 3 two clusters far away
+-- vector i of a kind: 0 spread, 1 clusters of 40 one behind the other, 2 of 300 different ones, 3 two clusters far away, 4 of lengths that differ
 CREATE FUNCTION vec(i int, kind int) RETURNS real[] LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$
 	SELECT array_agg((CASE kind WHEN 0 THEN hashint4(i * 64 + j) % 100 WHEN 1 THEN hashint4(i / 40 * 64 + j) % 1000 + hashint4(i * 64 + j) % 50
-		WHEN 2 THEN hashint4(i % 300 * 64 + j) % 100 ELSE i % 2 * 10000 + hashint4(i * 64 + j) % 100 END)::real) FROM generate_series(1, 12) j $$;
+		WHEN 2 THEN hashint4(i % 300 * 64 + j) % 100 WHEN 4 THEN (hashint4(i * 64 + j) % 100) * (1 + i % 7) ELSE i % 2 * 10000 + hashint4(i * 64 + j) % 100 END)::real) FROM generate_series(1, 12) j $$;
 CREATE TABLE v (id int, kind int, x real[]);
 CREATE FUNCTION fill(kind int, n int) RETURNS void LANGUAGE sql AS $$
 	TRUNCATE v; INSERT INTO v SELECT i, i % 100, vec(i, kind) FROM generate_series(1, n) i $$;
 -- the share of the k nearest rows that a call finds, by their distances, of 40 rows as queries, one by one: many are scanned together, exactly
-CREATE FUNCTION recall(index regclass, k int) RETURNS numeric LANGUAGE plpgsql AS $$
+CREATE FUNCTION recall(index regclass, k int, op text DEFAULT '<->') RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
 	queries real[];
 	n int;
@@ -40,7 +40,8 @@ BEGIN
 	queries = (SELECT array_agg(x ORDER BY id) FROM (SELECT id, x FROM v ORDER BY hashint4(id) LIMIT 40) s);
 	n = array_length(queries, 1);
 	PERFORM set_config('enable_indexscan', 'off', true);
-	exact = (SELECT array_agg((SELECT max(d) FROM (SELECT x <-> ARRAY(SELECT unnest(queries[i:i])) AS d FROM v ORDER BY d LIMIT k) s) ORDER BY i) FROM generate_series(1, n) i);
+	EXECUTE format('SELECT array_agg((SELECT max(d) FROM (SELECT x %s ARRAY(SELECT unnest($1[i:i])) AS d FROM v ORDER BY d LIMIT $2) s) ORDER BY i) FROM generate_series(1, $3) i', op)
+		INTO exact USING queries, k, n;
 	PERFORM set_config('enable_indexscan', 'on', true);
 	RETURN (SELECT round(count(*) FILTER (WHERE distance <= exact[i])::numeric / (n * k), 3) FROM generate_series(1, n) i, genie_search(index, queries[i:i], k));
 END $$;
@@ -214,6 +215,55 @@ foreach my $class (['genie_l1_ops', '<+>'], ['genie_cosine_ops', '<=>'])
 	cmp_ok($found, '>=', 18, "$class->[0]: rows find themselves");
 }
 
+# ---- inner products: a class that has graphs without being told, and no signatures ----
+
+sub found_ip
+{
+	my ($least, $when) = @_;
+	my ($share, $by_graph) = split /\n/, sql(q{SELECT recall('v_ip', 10, '<#>')}, q{SELECT sum(by_graph) >= 40 FROM genie_last_scan() WHERE kind = 'genie_search'});
+	cmp_ok($share, '>=', $least, "inner products, $when: recall");
+	is($by_graph, 't', "inner products, $when: by a graph");
+	return;
+}
+# The ids of the first rows by the index, or by a sequential scan.
+sub by_ip
+{
+	my ($n, $set, $where, $by_table) = @_;
+	return sql($set, 'SET enable_' . ($by_table ? 'indexscan' : 'seqscan') . ' = off',
+		"SELECT string_agg(id::text, ' ') FROM (SELECT id FROM v WHERE $where ORDER BY x <#> vec(77, 4)" . ($by_table ? ', ctid' : '') . " LIMIT $n) s");
+}
+sub same_ip { my ($n, $set, $where, $what) = @_; is(by_ip($n, $set, $where), by_ip($n, $set, $where, 1), "inner products: $what"); return; }
+my $strict = 'SET genie.strict_order = on';
+sql('DROP INDEX v_x', 'SELECT fill(4, 30000)', 'CREATE INDEX v_ip ON v USING genie (x genie_ip_ops)');
+same_ip(50, 'SET genie.worker = off', 'true', 'exact without the worker');
+sql('VACUUM v', q{SELECT genie_prewarm('v_ip')});
+is(state_of('v_ip'), 'graph ready', 'inner products: a graph, by default');
+found_ip(0.95, 'lengths that differ');
+is(sql('SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM v ORDER BY x <#> vec(77, 4) LIMIT 3) s', 'SELECT by_graph, candidates, rows_visited < 100 FROM genie_last_scan()'), "3\n1|100|t", 'a scan by the graph: not all candidates are looked up');
+is(sql('SET enable_seqscan = off; SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM v ORDER BY x <#> vec(77, 4)) s'), '30000|30000', 'all rows, once');
+same_ip(300, $strict, 'true', 'exact in strict order');
+is(sql("$strict; SELECT count(*) FROM genie_search('v_ip', ARRAY[vec(77, 4)], 10)", 'SELECT by_graph FROM genie_last_scan()'), "10\n0", 'and so is genie_search');
+is(sql("SELECT count(*) FROM genie_within('v_ip', ARRAY[vec(77, 4)], ARRAY[-100000]::float8[])"), sql('SELECT count(*) FROM v WHERE x <#> vec(77, 4) <= -100000'), 'genie_within misses none');
+same_ip(5, 'SET genie.worker = on', "id % 1000 = 7", 'a condition that keeps one row in a thousand');
+sql('DELETE FROM v WHERE id % 2 = 0', 'INSERT INTO v SELECT 200000 + i, 1, vec(77, 4) FROM generate_series(1, 5) i', 'INSERT INTO v (id) SELECT 300000 + i FROM generate_series(1, 50) i');
+found_ip(0.95, 'after deletes, with pending rows');
+is(sql('SET enable_seqscan = off; SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM v ORDER BY x <#> vec(77, 4)) s'), '15055|15055', 'all rows then');
+sql('VACUUM v', q{SELECT genie_merge('v_ip')}, q{SELECT genie_prewarm('v_ip')});
+found_ip(0.95, 'merged');
+same_ip(15055, $strict, 'true', 'with NULL rows');
+sql('ALTER INDEX v_ip SET (graph = 0)');
+same_ip(300, 'SET genie.worker = on', 'true', 'exact without a graph');
+sql('ALTER INDEX v_ip SET (graph = 12)', q{SELECT genie_prewarm('v_ip')});
+found_ip(0.8, 'with 12 edges');
+sql('ALTER INDEX v_ip RESET (graph)', 'DROP INDEX v_ip');
+sql('SELECT fill(1, 30000)', 'CREATE INDEX v_x ON v USING genie (x genie_cosine_ops) WITH (graph = 32)', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
+
+# ---- an exact class has none, whatever is said later ----
+
+sql('CREATE INDEX v_exact ON v USING genie (x genie_l2_exact_ops)', 'ALTER INDEX v_exact SET (graph = 32)', q{SELECT genie_prewarm('v_exact')});
+is(state_of('v_exact'), 'none', 'an exact class has no graph');
+sql('DROP INDEX v_exact');
+
 # ---- not of all classes ----
 
 like(cancelled('CREATE INDEX v_exact ON v USING genie (x genie_l2_exact_ops) WITH (graph = 32)'), qr/cannot have proximity graphs.*approximate operator classes/s, 'none of an exact class');
@@ -239,6 +289,7 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 wait_until($standby, q{SELECT worker_state = 'idle' FROM genie_stat});
 is($standby->safe_psql('postgres', q{SELECT genie_prewarm('v_x') > 0; SELECT count(*) FROM genie_images() WHERE contents = 'graph' AND state = 'ready'}), "t\n1", 'a standby builds its own');
+is($standby->safe_psql('postgres', q{SELECT count(*) FROM genie_search('v_x', ARRAY(SELECT x FROM v LIMIT 1), 10); SELECT by_graph FROM genie_last_scan()}), "10\n1", 'which calls search, too');
 is($standby->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(DISTINCT id) FROM (SELECT id FROM v ORDER BY x <=> vec(5, 1)) s'), 30000, 'and gives all rows');
 $standby->stop;
 $node->stop;
