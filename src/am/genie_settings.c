@@ -178,7 +178,7 @@ static const IntSetting ints[] = {
 	{
 		"genie.graph_queue", PGC_USERSET, 0,
 		"Sets how long the queue of a search in a proximity graph is.",
-		"The longer, the more of the nearest rows are found. 0: 100, or twice as many as are wanted.",
+		"The longer, the more of the nearest rows are found. 0: as genie.graph_recall wants.",
 		&genie_graph_queue, 0, 0, GENIE_PROXIMITY_QUEUE_MAX, NULL
 	},
 	{
@@ -230,6 +230,12 @@ static const RealSetting reals[] = {
 		"Sets how many errors of vectors with a bit a dimension their bounds allow for.",
 		"The more, the fewer of the nearest rows are missed, and the more rows are looked up.",
 		&genie_rabitq_epsilon, GENIE_RABITQ_EPSILON, 0, EPSILON_MAX
+	},
+	{
+		"genie.graph_recall", PGC_USERSET, 0,
+		"Sets the share of the nearest rows that a search in a proximity graph shall find.",
+		"By what was measured when the graph was built.",
+		&genie_graph_recall, GENIE_GRAPH_RECALL, 0, 1
 	}
 };
 

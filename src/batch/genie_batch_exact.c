@@ -404,7 +404,9 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 	if (!genie_exact_begin_lists(&piece))
 		return false;
 	genie_nearest_begin_pairs(&piece.pairs, search, GENIE_NEAREST_PAIRS);
-	piece.ask = batch->by_graph ? genie_quantizer_graph_queue(search->k) : search->k + GENIE_EXACT_MORE;
+	piece.ask = search->k + GENIE_EXACT_MORE;
+	if (batch->by_graph)
+		piece.ask = genie_quantizer_graph_queue(batch->sources, batch->n_sources, search->k);
 	for (bool is_first = true; (is_first || piece.n_lists > 0) && piece.ask <= GENIE_JOB_K_MAX; is_first = false)
 	{
 		uint32	   *first_hit = palloc0((piece.n_lists + 1) * sizeof(uint32));

@@ -71,7 +71,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 21
+#define GENIE_ENGINE_ABI 22
 
 typedef enum GenieStatus
 {

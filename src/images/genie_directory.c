@@ -602,6 +602,19 @@ genie_directory_pin_graph(const GenieImageRef *ref, GenieProximityGraph *graph)
 }
 
 bool
+genie_directory_graph_recall(const GenieImageRef *ref, GenieProximityRecall *recall)
+{
+	const GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&genie_directory->lock, LW_SHARED);
+	entry = genie_directory_ready(ref);
+	if (entry != NULL)
+		*recall = ((const GenieProximityHead *) genie_directory_groups(&entry->parts)[entry->parts.n_groups - 1])->recall;
+	LWLockRelease(&genie_directory->lock);
+	return entry != NULL;
+}
+
+bool
 genie_directory_pin_unfinished_graph(const GenieImageRef *ref, GenieProximityGraph *graph)
 {
 	GenieDirectoryEntry *entry = genie_directory_pin_loading(ref);

@@ -20,6 +20,7 @@
 #include "genie_vector_value.h"
 
 int			genie_graph_queue;
+double		genie_graph_recall;
 bool		genie_quantized_vectors;
 
 bool
@@ -96,9 +97,12 @@ genie_quantizer_find_graphs(GenieSource *const *sources, uint32 n_sources, Relat
 }
 
 uint32
-genie_quantizer_graph_queue(uint32 k)
+genie_quantizer_graph_queue(GenieSource *const *sources, uint32 n_sources, uint32 k)
 {
-	uint32		queue = genie_graph_queue > 0 ? (uint32) genie_graph_queue : Max(GENIE_GRAPH_QUEUE, 2 * k);
+	uint32		queue = genie_graph_queue > 0 ? (uint32) genie_graph_queue : k == 0 ? GENIE_GRAPH_QUEUE : k;
 
+	for (uint32 i = 0; i < n_sources && genie_graph_queue == 0; i++)
+		if (sources[i]->graph_why == GENIE_FALLBACK_NONE)
+			queue = Max(queue, genie_proximity_queue(&sources[i]->graph_recall, k, genie_graph_recall));
 	return Min(Max(queue, k), GENIE_PROXIMITY_QUEUE_MAX);
 }

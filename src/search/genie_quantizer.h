@@ -14,10 +14,14 @@
 /* the setting genie.quantized_vectors: may values be used, and be loaded for that? */
 extern bool genie_quantized_vectors;
 
-/* the setting genie.graph_queue: how long the queue of a search in a proximity graph is; 0: GENIE_GRAPH_QUEUE */
+/* the setting genie.graph_queue: how long the queue of a search in a proximity graph is; 0: as the next one says */
 extern int	genie_graph_queue;
 
-/* finds 0.99 of the 10 nearest and more of what was measured (test/bench/RESULTS.md) */
+/* the setting genie.graph_recall: the share of the nearest rows that a search shall find, 0 to 1 */
+extern double genie_graph_recall;
+#define GENIE_GRAPH_RECALL 0.98
+
+/* at least, where nobody knows how many rows are wanted: what is more than these comes in exact order, but later */
 #define GENIE_GRAPH_QUEUE 100
 
 typedef struct GenieQuantizer
@@ -45,8 +49,11 @@ extern bool genie_quantizer_find_values(const GenieQuantizer *quantizer, GenieSo
 extern bool genie_quantizer_find_graphs(GenieSource *const *sources, uint32 n_sources, Relation index,
 										const GenieMetaData *meta, bool *found);
 
-/* How long a search's queue is that shall find k rows, at least; 0: nobody knows. */
-extern uint32 genie_quantizer_graph_queue(uint32 k);
+/*
+ * How long the queues of searches are that shall find k rows, at least, or 0: nobody knows; as the settings say, and as
+ * what was measured of the graphs that were found.
+ */
+extern uint32 genie_quantizer_graph_queue(GenieSource *const *sources, uint32 n_sources, uint32 k);
 
 /* Prepares the right operand of the distance; elements has room for n_elements.  False: it is of another length. */
 extern bool genie_quantizer_query(const GenieQuantizer *quantizer, Datum query, float *elements,

@@ -484,7 +484,7 @@ genie_scan_use_graphs(IndexScanDesc scan, const GenieMetaData *meta, GenieSource
 			 !genie_quantizer_find_graphs(sources, meta->n_segments, scan->indexRelation, meta, &state->by_graph))
 		return false;
 	if (state->by_graph)
-		state->query.graph_queue = genie_quantizer_graph_queue(0);
+		state->query.graph_queue = genie_quantizer_graph_queue(sources, meta->n_segments, 0);
 	else
 		state->is_ordered = state->exact;
 	return true;

@@ -40,6 +40,7 @@ typedef struct Search
 	const GenieQuantizedVectors *vectors;
 	const GenieValueQuery *query;
 	const uint64_t *live;
+	uint32_t	without;		/* an object that is as if it were not there; NONE: none is */
 	size_t		n_bytes;		/* of a record */
 	Best		queue;
 	Best		best;			/* of live objects, in the last level; not used where live is NULL */
@@ -183,6 +184,10 @@ see_entries(Search *search)
 	const GenieProximityHead *head = search->graph->head;
 	const uint32_t *entries = genie_proximity_entries(head);
 
+	if (!make_room(search, 1))
+		return false;
+	if (search->without != GENIE_PROXIMITY_NONE)
+		(void) add_seen(search, search->without);
 	for (uint32_t i = 0; i < head->n_entries; i += GENIE_PROXIMITY_DEGREE_MAX)
 	{
 		uint32_t	n = head->n_entries - i;
@@ -205,8 +210,10 @@ begin_level(Search *search, uint32_t level)
 	if (search->seen != NULL)
 		memset(search->seen, 0xFF, (size_t) search->n_places * sizeof(uint32_t));
 	search->n_seen = 0;
-	if (!make_room(search, queue->n))
+	if (!make_room(search, queue->n + 1))
 		return false;
+	if (search->without != GENIE_PROXIMITY_NONE)
+		(void) add_seen(search, search->without);
 	for (uint32_t i = 0; i < queue->n; i++)
 	{
 		queue->ranks[i] &= ~GONE_ON;
@@ -322,7 +329,7 @@ genie_proximity_search(const GenieProximityGraph *graph, const GenieQuantizedVec
 					   const GenieValueQuery *query, const uint64_t *live, uint32_t k, uint32_t min_key,
 					   uint32_t queue, GenieHit *hits, uint64_t *n_seen)
 {
-	Search		search = {.graph = graph, .vectors = vectors, .query = query, .live = live};
+	Search		search = {.graph = graph, .vectors = vectors, .query = query, .live = live, .without = GENIE_PROXIMITY_NONE};
 	uint32_t	longer = queue < k ? k : queue;
 	uint64_t   *ranks = malloc(((size_t) longer + k + 2) * sizeof(uint64_t));
 	int64_t		n = -1;
@@ -347,9 +354,10 @@ genie_proximity_search(const GenieProximityGraph *graph, const GenieQuantizedVec
 
 int64_t
 genie_proximity_search_level(const GenieProximityGraph *graph, const GenieQuantizedVectors *vectors,
-							 const GenieValueQuery *query, uint32_t level, uint32_t queue, GenieHit *hits)
+							 const GenieValueQuery *query, uint32_t level, uint32_t without, uint32_t queue,
+							 GenieHit *hits)
 {
-	Search		search = {.graph = graph, .vectors = vectors, .query = query};
+	Search		search = {.graph = graph, .vectors = vectors, .query = query, .without = without};
 	int64_t		n = -1;
 
 	if ((search.queue.ranks = malloc(((size_t) queue + 1) * sizeof(uint64_t))) == NULL)

@@ -45,6 +45,15 @@ extern "C" {
 #define GENIE_PROXIMITY_ENTRIES_MAX 1024
 #define GENIE_PROXIMITY_LEVELS_MAX 6	/* of 2^32 objects */
 
+#define GENIE_PROXIMITY_KS 2	/* of which it is known what searches find: 10 and 100 */
+#define GENIE_PROXIMITY_QUEUES 16	/* with queues of so many lengths, up to 3,072 */
+
+/* What searches find, of each k and with each queue: in parts of 65,535 of the nearest k objects. */
+typedef struct GenieProximityRecall
+{
+	uint16_t	found[GENIE_PROXIMITY_KS][GENIE_PROXIMITY_QUEUES];
+} GenieProximityRecall;
+
 /* What is of the graph as a whole: behind it the entries, and then the unknown objects, ascending both. */
 typedef struct GenieProximityHead
 {
@@ -52,6 +61,7 @@ typedef struct GenieProximityHead
 	uint32_t	n_levels;		/* with edges, at least 1 */
 	uint32_t	n_entries;
 	uint32_t	n_unknown;
+	GenieProximityRecall recall;	/* measured when it was built */
 } GenieProximityHead;
 
 typedef struct GenieProximityGraph
@@ -130,6 +140,12 @@ genie_proximity_serves(GenieMetric metric)
 }
 
 /*
+ * How long the queue of a search for the nearest k objects should be, so that it finds a wanted share of them, 0 to 1;
+ * where no length is enough, one that finds as much as any.  At least k, if k is up to GENIE_PROXIMITY_QUEUE_MAX.
+ */
+extern uint32_t genie_proximity_queue(const GenieProximityRecall *recall, uint32_t k, double wanted);
+
+/*
  * The best k of what a search with a queue of so many sees, by (key descending, object ascending): live objects, if
  * live is not NULL, with a key of min_key at least.  hits has room for k.  queue is raised to k; both are up to
  * GENIE_PROXIMITY_QUEUE_MAX.  The query is of the vectors' metric and dimensions.  Returns how many; *n_seen: objects
@@ -141,10 +157,13 @@ extern int64_t genie_proximity_search(const GenieProximityGraph *graph, const Ge
 
 /* ---- for building ---- */
 
-/* The same in a graph of which the levels below one are not there: the best of that level, of all objects. */
+/*
+ * The same in a graph of which the levels below one are not there: the best of that level, of all objects of which
+ * something is known; as if an object were not there, or without NONE.
+ */
 extern int64_t genie_proximity_search_level(const GenieProximityGraph *graph, const GenieQuantizedVectors *vectors,
-											const GenieValueQuery *query, uint32_t level, uint32_t queue,
-											GenieHit *hits);
+											const GenieValueQuery *query, uint32_t level, uint32_t without,
+											uint32_t queue, GenieHit *hits);
 
 #ifdef __cplusplus
 }

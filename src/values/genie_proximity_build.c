@@ -1,6 +1,7 @@
 /*
  * genie_proximity_build.c
- *	  Building a proximity graph (genie_proximity_build.h): its levels, one after the other, and that all is reached.
+ *	  Building a proximity graph (genie_proximity_build.h): its levels, one after the other, and that all is reached;
+ *	  what searches find then, genie_proximity_recall.c measures.
  *
  * The edges of a level are made by genie_proximity_level.h.  What cannot be reached then from the level above, such as
  * a small cluster by itself, gets an edge from the nearest object that can be reached and has room for it: each object
@@ -93,7 +94,8 @@ bridge(const Build *build, GenieValueQuery *query, uint32_t to)
 
 	genie_value_query_of_record(build->vectors->metric, build->vectors->n_dimensions,
 								record_of(build, member_of(build, to)), query);
-	n = genie_proximity_search_level(&build->graph, build->vectors, query, build->level.level, BRIDGE_QUEUE, hits);
+	n = genie_proximity_search_level(&build->graph, build->vectors, query, build->level.level,
+									 GENIE_PROXIMITY_NONE, BRIDGE_QUEUE, hits);
 	if (n < 0)
 		return false;
 	for (int64_t i = 0; i < n; i++)
@@ -258,6 +260,8 @@ genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t degree, con
 		result = head->n_unknown > GENIE_PROXIMITY_UNKNOWN_MAX ? GENIE_PROXIMITY_UNSUITABLE :
 			build_levels(&build, members, head);
 	}
+	if (result == GENIE_PROXIMITY_BUILT)
+		result = genie_proximity_measure(&build.graph, vectors, workers, &head->recall);
 	if (result != GENIE_PROXIMITY_BUILT)
 		*head = (GenieProximityHead) {.degree = degree};
 	free(build.is_known);

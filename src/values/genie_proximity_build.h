@@ -14,6 +14,13 @@ extern "C" {
 /* Objects of which nothing is known, from which on there is no graph: each search would have to give them. */
 #define GENIE_PROXIMITY_UNKNOWN_MAX 1024
 
+/* what is drawn at random */
+#define GENIE_PROXIMITY_DRAW_FIRST 1
+#define GENIE_PROXIMITY_DRAW_SALT 2
+#define GENIE_PROXIMITY_DRAW_REVERSE 3
+#define GENIE_PROXIMITY_DRAW_MEMBER 4
+#define GENIE_PROXIMITY_DRAW_SAMPLE 5
+
 struct GenieProximityLevel;
 
 /* How the caller has work done. */
@@ -44,6 +51,15 @@ extern size_t genie_proximity_head_bytes(void);
 
 /* Bytes that a build takes from malloc meanwhile: some 600 an object. */
 extern uint64_t genie_proximity_build_bytes(uint32_t n_objects, uint32_t degree);
+
+/*
+ * By the workers: measures what searches of a complete graph find.  The result is the same whatever the workers; it is
+ * BUILT, STOPPED or NO_MEMORY.
+ */
+extern GenieProximityResult genie_proximity_measure(const GenieProximityGraph *graph,
+													const GenieQuantizedVectors *vectors,
+													const GenieProximityWorkers *workers,
+													GenieProximityRecall *recall);
 
 /*
  * Writes the edges, to tiles of degree edges for each of genie_proximity_in_tile() objects, and the head.  The result

@@ -48,12 +48,6 @@ extern "C" {
 #define GENIE_PROXIMITY_BRIDGES 2	/* places that an object keeps free for edges to what cannot be reached otherwise */
 #define GENIE_PROXIMITY_TRIES 4 /* for each place of a first list */
 
-/* what is drawn at random */
-#define GENIE_PROXIMITY_DRAW_FIRST 1
-#define GENIE_PROXIMITY_DRAW_SALT 2
-#define GENIE_PROXIMITY_DRAW_REVERSE 3
-#define GENIE_PROXIMITY_DRAW_MEMBER 4
-
 /* In a neighbour's rank: its key, its number in the object's own order, and whether it is new. */
 #define GENIE_PROXIMITY_NEW UINT64_C(1)
 #define GENIE_PROXIMITY_KEY_SHIFT 33

@@ -18,7 +18,7 @@
  *
  *		genie_ip_ops, genie_ip_float8_ops						real[], float8[]	<#>
  *
- * and genie_halfvec_l2_ops and others (genie_pgvector.c).  Where graphs are not there, or not yet, they are exact.  They
+ * and genie_halfvec_l2_ops and others (genie_pgvector.c).  Where there are no graphs, or not yet, they are exact.  They
  * have no signatures.  Hash functions for inner products are known (Neyshabur and Srebro, "On symmetric and asymmetric
  * LSHs for inner product search", ICML 2015), but graphs need none.
  *

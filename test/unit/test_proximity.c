@@ -360,6 +360,64 @@ test_metrics(GenieRandom *random)
 	CHECK(!genie_proximity_serves(GENIE_METRIC_HAMMING) && !genie_proximity_serves(GENIE_METRIC_PIVOTS));
 }
 
+/* ---- how long queues should be ---- */
+
+static void
+test_queue_of_recall(void)
+{
+	GenieProximityRecall recall;
+
+	/* 16, 24, 32, 48, .. find 1/16, 2/16, 3/16, .. of 10, and of 100 from 128 on half of that */
+	for (uint32_t i = 0; i < GENIE_PROXIMITY_QUEUES; i++)
+	{
+		recall.found[0][i] = (uint16_t) ((i + 1) * UINT16_MAX / GENIE_PROXIMITY_QUEUES);
+		recall.found[1][i] = i < 6 ? 0 : recall.found[0][i] / 2;
+	}
+	CHECK_INT(genie_proximity_queue(&recall, 1, 0.01), 16);
+	CHECK_INT(genie_proximity_queue(&recall, 10, 2.5 / 16), 32);
+	CHECK_INT(genie_proximity_queue(&recall, 10, 1), 3072);
+	CHECK_INT(genie_proximity_queue(&recall, 100, 0.01), 128);
+	CHECK_INT(genie_proximity_queue(&recall, 100, 0.9), 3072);
+	CHECK_INT(genie_proximity_queue(&recall, 55, 0.01), 72);
+	CHECK_INT(genie_proximity_queue(&recall, 1000, 0.01), 1280);
+	CHECK_INT(genie_proximity_queue(&recall, 4000, 1), GENIE_PROXIMITY_QUEUE_MAX);
+	/* what longer queues do not better is left at the first that finds as much */
+	for (uint32_t i = 0; i < GENIE_PROXIMITY_QUEUES; i++)
+		recall.found[0][i] = recall.found[1][i] = i < 4 ? 10000 : 20000;
+	CHECK_INT(genie_proximity_queue(&recall, 1, 0.99), 64);
+	/* a hundred never need a shorter one than ten */
+	recall.found[1][0] = UINT16_MAX;
+	CHECK_INT(genie_proximity_queue(&recall, 100, 0.99), 100);
+	CHECK_INT(genie_proximity_queue(&recall, 64, 0.99), 64);
+}
+
+/* Queues of the length that was measured find what is wanted, whatever the data; near queries, as these are. */
+static void
+test_measured(GenieRandom *random)
+{
+	static const GenieMetric metrics[] = {GENIE_METRIC_L2, GENIE_METRIC_L1, GENIE_METRIC_COSINE};
+
+	for (uint32_t m = 0; m < 3; m++)
+		for (Kind kind = 0; kind < N_KINDS; kind++)
+		{
+			Data		data;
+			uint32_t	queue;
+			double		found;
+
+			make(&data, random, kind, metrics[m], 24, 5000, 16);
+			CHECK_INT(build(&data, 16, &one), GENIE_PROXIMITY_BUILT);
+			for (uint32_t k = 0; k < GENIE_PROXIMITY_KS; k++)
+				for (uint32_t i = 1; i < GENIE_PROXIMITY_QUEUES; i++)
+					CHECK(data.head->recall.found[k][i] + 700 >= data.head->recall.found[k][i - 1]);
+			CHECK(data.head->recall.found[0][GENIE_PROXIMITY_QUEUES - 1] > 0.99 * UINT16_MAX);
+			queue = genie_proximity_queue(&data.head->recall, K, 0.97);
+			found = recall(&data, random, kind, NULL, queue, 60);
+			if (!CHECK(found >= 0.93) || !CHECK(queue >= 16 && queue <= 1024))
+				printf("metric %d, kind %d: recall %.3f with a queue of %u\n", metrics[m], kind, found, queue);
+			end(&data);
+		}
+}
+
 /* ---- few objects, and those of which nothing is known ---- */
 
 static void
@@ -399,6 +457,8 @@ test_unknown(GenieRandom *random)
 		genie_quantize_unknown(data.n_dimensions, (uint8_t *) data.records[0] + i * n_bytes);
 	CHECK_INT(build(&data, 16, &one), GENIE_PROXIMITY_BUILT);
 	CHECK_INT(data.head->n_unknown, 100);
+	/* they are not what is to be found */
+	CHECK(data.head->recall.found[0][0] < UINT16_MAX && data.head->recall.found[0][0] > UINT16_MAX / 8);
 	check_edges(&data);
 	genie_value_query(shape_of(&data), (GenieVector) {data.elements, data.n_dimensions, false}, query);
 	n = genie_proximity_search(&data.graph, &data.vectors, query, NULL, 200, 1, 100, hits, &n_seen);
@@ -459,6 +519,8 @@ main(void)
 #ifndef __SANITIZE_THREAD__
 	test_recall(&random);
 	test_metrics(&random);
+	test_queue_of_recall();
+	test_measured(&random);
 	test_sizes(&random);
 	test_unknown(&random);
 #endif
