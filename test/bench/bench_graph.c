@@ -13,8 +13,8 @@
  * By default crowded 300000, tight 200000, equal 100000, normal 100000, two 100000.
  *
  * A line is a queue: the share of the 10 true neighbours (by exact distances) that are in it at the end, the mean
- * microseconds of a search by one thread, and how many objects it has seen.  Building is by as many threads as there
- * are processors.
+ * microseconds of a search by one thread, and how many objects it has seen.  The last lines are those of queues for a
+ * wanted recall, by what the graph has measured.  Building is by as many threads as there are processors.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -216,6 +216,8 @@ static void
 measure(const Shape *shape)
 {
 	static const uint32_t queues[] = {10, 16, 32, 64, 100, 200, 400};
+	static const double wanted[] = {0.9, 0.95, 0.98, 0.99};
+	const uint32_t n_queues = sizeof(queues) / sizeof(queues[0]);
 	static const GenieProximityWorkers workers = {NULL, for_each};
 	const GenieValueShape values = {.metric = GENIE_METRIC_L2, .n_dimensions = shape->n_dimensions};
 	size_t		n_bytes = genie_value_record_bytes(values.metric, values.n_dimensions);
@@ -255,8 +257,10 @@ measure(const Shape *shape)
 		abort();
 	printf("\n%s, %u rows of %u dimensions: built in %.2f s\n", shape->name, shape->n_rows, shape->n_dimensions,
 		   bench_seconds(CLOCK_MONOTONIC) - started);
-	for (uint32_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++)
+	for (uint32_t i = 0; i < n_queues + sizeof(wanted) / sizeof(wanted[0]); i++)
 	{
+		uint32_t	queue = i < n_queues ? queues[i] :
+			genie_proximity_queue(&head->recall, NEAREST, wanted[i - n_queues]);
 		uint64_t	n_seen = 0;
 		uint32_t	n_found = 0;
 		double		seconds = 0;
@@ -271,7 +275,7 @@ measure(const Shape *shape)
 
 			started = bench_seconds(CLOCK_MONOTONIC);
 			genie_value_query(values, (GenieVector) {of_query, shape->n_dimensions, false}, query);
-			n_hits = genie_proximity_search(&graph, &vectors, query, NULL, queues[i], 1, queues[i], hits, &seen);
+			n_hits = genie_proximity_search(&graph, &vectors, query, NULL, queue, 1, queue, hits, &seen);
 			seconds += bench_seconds(CLOCK_MONOTONIC) - started;
 			n_seen += seen;
 			for (int64_t h = 0; h < n_hits; h++)
@@ -279,7 +283,9 @@ measure(const Shape *shape)
 					farthest[q];
 			n_found += n < NEAREST ? n : NEAREST;
 		}
-		printf("queue %4u: recall@10 %.4f, %6.1f us, %5.0f seen\n", queues[i], n_found / (double) (QUERIES * NEAREST),
+		if (i >= n_queues)
+			printf("%.2f wanted: ", wanted[i - n_queues]);
+		printf("queue %4u: recall@10 %.4f, %6.1f us, %5.0f seen\n", queue, n_found / (double) (QUERIES * NEAREST),
 			   1e6 * seconds / QUERIES, (double) n_seen / QUERIES);
 	}
 	for (uint32_t t = 0; t < n_tiles; t++)
