@@ -3,12 +3,20 @@
  *	  How much of the nearest searches of a proximity graph find (genie_proximity_build.h), and how long their queue
  *	  should be for that (genie_proximity.h).
  *
- * How long depends on the data: on how many dimensions they have, and how crowded they are.  So some objects of each
- * graph are looked for in it, with queues of all lengths, and what is found is compared with a scan of all objects.  The
- * query is the object's own vector, and the object is left out: its edges, too, since no other query has any.  What has a key as good as the last of the best is
- * as good.  By inner product the query is a vector of the segment as well, as good as any without knowing the queries.
+ * How long depends on the data: on how many dimensions they have, how crowded they are, and how much quantizing blurs
+ * them.  So some objects of each graph are looked for in it, with queues of all lengths, and what is found is compared
+ * with a scan of all objects.  The query is the object's own vector, and the object is left out: its edges, too, since
+ * no other query has any.  By inner product the query is a vector of the segment as well, as good as any without
+ * knowing the queries.
+ *
+ * What is nearest is told by *likely* distances, as keys are bounds by quantized vectors.  An object's vector v lies at
+ * v' + e, where the direction of e is not known.  From another vector it is as far as v', but for the part of e that
+ * lies in that direction, which is |e| times a number from a normal distribution whose deviation is 1 / sqrt(dimensions).
+ * That number is drawn, by the object's record: equal objects are as far.  A queue goes by keys, and must be the longer,
+ * the more objects a key does not tell apart.  What is as near as the last of the best is as good.
  */
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +25,11 @@
 #include "genie_topk.h"
 #include "genie_value_record.h"
 
-#define SAMPLES 64
+#define SAMPLES 256				/* at most, */
+#define SAMPLES_MIN 64			/* and at least; between them, so many that */
+#define COMPARED (1 << 28)		/* no more records are compared with them: a second or two of one thread */
 #define K_MAX 100				/* the larger k */
+#define BLURRED 1024			/* the best by keys, of which the nearest are chosen */
 #define CHUNK 1024				/* records that are compared at once: they lie in one tile */
 #define TRIES 16				/* for an object of which something is known */
 #define WHOLE UINT16_MAX
@@ -28,6 +39,7 @@ typedef struct Measure
 	const GenieQuantizedVectors *vectors;
 	const GenieProximityGraph *graph;
 	size_t		n_bytes;		/* of a record */
+	uint32_t	n_samples;
 	bool		failed;			/* there is no memory; atomic */
 	struct
 	{
@@ -40,10 +52,12 @@ typedef struct Measure
 typedef struct Probe
 {
 	uint32_t	object;			/* itself */
+	double		reach;			/* by which errors of records count: 1; by inner product, the query's length */
 	GenieValueQuery *query;
 	float	   *elements;
 	GenieHit   *hits;			/* of the scan, or of a search */
 	uint32_t	keys[CHUNK];
+	double		distances[BLURRED];
 } Probe;
 
 static const uint32_t ks[GENIE_PROXIMITY_KS] = {10, K_MAX};
@@ -88,6 +102,7 @@ prepare(const Measure *measure, Probe *probe)
 	GenieValueShape shape = {.metric = measure->vectors->metric, .n_dimensions = measure->vectors->n_dimensions};
 	const void *record = record_of(measure, probe->object);
 
+	probe->reach = 1;
 	if (shape.metric != GENIE_METRIC_INNER)
 	{
 		genie_value_query_of_record(shape.metric, shape.n_dimensions, record, probe->query);
@@ -95,51 +110,85 @@ prepare(const Measure *measure, Probe *probe)
 	}
 	genie_quantized_vector(shape, record, probe->elements);
 	genie_value_query(shape, (GenieVector) {probe->elements, shape.n_dimensions, false}, probe->query);
+	probe->reach = probe->query->norm;
 }
 
-/* The keys of the last ones of the best that are known, without itself; 0: there is none.  Notes how many there are. */
+/* How far an object with such a key may be: see above. */
+static double
+likely_distance(const Measure *measure, const Probe *probe, GenieHit hit)
+{
+	const GenieQuantized *record = record_of(measure, hit.object);
+	const uint32_t *words = (const uint32_t *) record;
+	uint64_t	draw = genie_draw_begin(0, GENIE_PROXIMITY_DRAW_SAMPLE, probe->object);
+	double		normal;
+	double		other;
+
+	for (size_t i = 0; i < measure->n_bytes / sizeof(uint32_t); i++)
+		draw = genie_draw_bits(draw, words[i]);
+	genie_draw_normals(draw, 0, &normal, &other);
+	return genie_value_key_bound(hit.key) +
+		probe->reach * record->error * (1 + normal / sqrt(measure->vectors->n_dimensions));
+}
+
+static int
+compare_distances(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* How far the last ones of the nearest are that are known, without itself.  Notes how many there are. */
 static void
-scan(Measure *measure, uint32_t sample, Probe *probe, uint32_t *last)
+scan(Measure *measure, uint32_t sample, Probe *probe, double *last)
 {
 	uint32_t	n_objects = measure->vectors->n_objects;
 	GenieTopK	top;
 	uint32_t	n;
 
-	genie_topk_init(&top, probe->hits, K_MAX, 1, NULL);
+	genie_topk_init(&top, probe->hits, BLURRED, 1, NULL);
 	for (uint32_t first = 0; first < n_objects; first += CHUNK)
 	{
 		uint32_t	n_chunk = n_objects - first < CHUNK ? n_objects - first : CHUNK;
 
 		genie_value_keys(probe->query, record_of(measure, first), n_chunk, probe->keys);
 		for (uint32_t i = 0; i < n_chunk; i++)
-			if (first + i != probe->object && is_known(measure, first + i))
+			if (probe->keys[i] >= top.floor && first + i != probe->object && is_known(measure, first + i))
 				genie_topk_offer(&top, probe->keys[i], first + i);
 	}
 	n = genie_topk_finish(&top);
+	for (uint32_t i = 0; i < n; i++)
+		probe->distances[i] = likely_distance(measure, probe, probe->hits[i]);
+	qsort(probe->distances, n, sizeof(double), compare_distances);
 	for (uint32_t k = 0; k < GENIE_PROXIMITY_KS; k++)
 	{
 		uint32_t	wanted = n < ks[k] ? n : ks[k];
 
 		measure->samples[sample].wanted[k] = wanted;
-		last[k] = wanted == 0 ? 0 : probe->hits[wanted - 1].key;
+		last[k] = wanted == 0 ? 0 : probe->distances[wanted - 1];
 	}
 }
 
-/* How many of the best k a search has found, which are first. */
-static uint32_t
-count_found(const Probe *probe, int64_t n, uint32_t wanted, uint32_t last)
+/* How many of the nearest k a search has found, for each k; they are among the first of what it has found. */
+static void
+count_found(Measure *measure, uint32_t sample, uint32_t queue, const Probe *probe, int64_t n, const double *last)
 {
-	uint32_t	found = 0;
+	for (int64_t i = 0; i < n && i < BLURRED; i++)
+	{
+		double		distance = likely_distance(measure, probe, probe->hits[i]);
 
-	for (int64_t i = 0; i < n && found < wanted; i++)
-		found += probe->hits[i].key >= last;
-	return found;
+		for (uint32_t k = 0; k < GENIE_PROXIMITY_KS; k++)
+			measure->samples[sample].found[k][queue] += distance <= last[k] &&
+				measure->samples[sample].found[k][queue] < measure->samples[sample].wanted[k];
+	}
 }
 
-/* Searches with longer and longer queues, until all is found. */
+/* Searches with longer and longer queues, until all is found.  False: there is no memory. */
 static bool
-search(Measure *measure, uint32_t sample, Probe *probe, const uint32_t *last)
+search(Measure *measure, uint32_t sample, Probe *probe, const double *last)
 {
+	const uint32_t *wanted = measure->samples[sample].wanted;
 	bool		all = false;
 
 	for (uint32_t i = 0; i < GENIE_PROXIMITY_QUEUES; i++)
@@ -149,14 +198,10 @@ search(Measure *measure, uint32_t sample, Probe *probe, const uint32_t *last)
 
 		if (n < 0)
 			return false;
-		for (uint32_t k = 0; k < GENIE_PROXIMITY_KS; k++)
-		{
-			uint32_t	wanted = measure->samples[sample].wanted[k];
-
-			measure->samples[sample].found[k][i] = all ? wanted : count_found(probe, n, wanted, last[k]);
-		}
-		all = measure->samples[sample].found[GENIE_PROXIMITY_KS - 1][i] ==
-			measure->samples[sample].wanted[GENIE_PROXIMITY_KS - 1];
+		count_found(measure, sample, i, probe, n, last);
+		for (uint32_t k = 0; k < GENIE_PROXIMITY_KS && all; k++)
+			measure->samples[sample].found[k][i] = wanted[k];
+		all = all || measure->samples[sample].found[GENIE_PROXIMITY_KS - 1][i] == wanted[GENIE_PROXIMITY_KS - 1];
 	}
 	return true;
 }
@@ -165,10 +210,10 @@ static void
 measure_sample(void *work, uint32_t sample)
 {
 	Measure    *measure = work;
-	uint32_t	last[GENIE_PROXIMITY_KS];
+	double		last[GENIE_PROXIMITY_KS];
 	void	   *query = NULL;
 	Probe	   *probe = malloc(sizeof(Probe));
-	GenieHit   *hits = malloc((genie_topk_capacity(K_MAX) + queue_of(GENIE_PROXIMITY_QUEUES - 1)) * sizeof(GenieHit));
+	GenieHit   *hits = malloc((genie_topk_capacity(BLURRED) + queue_of(GENIE_PROXIMITY_QUEUES - 1)) * sizeof(GenieHit));
 	float	   *elements = malloc(measure->vectors->n_dimensions * sizeof(float));
 	bool		ok = probe != NULL && hits != NULL && elements != NULL &&
 		posix_memalign(&query, GENIE_QUANTIZED_ALIGN,
@@ -203,7 +248,10 @@ genie_proximity_measure(const GenieProximityGraph *graph, const GenieQuantizedVe
 	measure->vectors = vectors;
 	measure->graph = graph;
 	measure->n_bytes = genie_value_record_bytes(vectors->metric, vectors->n_dimensions);
-	if (!workers->for_each(workers->arg, SAMPLES, measure_sample, measure))
+	measure->n_samples = COMPARED / vectors->n_objects;
+	measure->n_samples = measure->n_samples > SAMPLES ? SAMPLES :
+		measure->n_samples < SAMPLES_MIN ? SAMPLES_MIN : measure->n_samples;
+	if (!workers->for_each(workers->arg, measure->n_samples, measure_sample, measure))
 		result = GENIE_PROXIMITY_STOPPED;
 	else if (!measure->failed)
 		result = GENIE_PROXIMITY_BUILT;
@@ -213,7 +261,7 @@ genie_proximity_measure(const GenieProximityGraph *graph, const GenieQuantizedVe
 			uint32_t	wanted = 0;
 			uint32_t	found = 0;
 
-			for (uint32_t s = 0; s < SAMPLES; s++)
+			for (uint32_t s = 0; s < measure->n_samples; s++)
 			{
 				wanted += measure->samples[s].wanted[k];
 				found += measure->samples[s].found[k][i];
