@@ -53,6 +53,7 @@ typedef struct GenieExactPiece
 	GenieExactList *lists;		/* those that may have hits still, source by source */
 	uint32		n_lists;
 	uint32		ask;			/* hits of a list */
+	GenieGraphSearch graph;		/* by which they are found; queue 0: by a scan */
 	GenieNearestPairs pairs;
 } GenieExactPiece;
 
@@ -146,7 +147,7 @@ genie_exact_ask(GenieExactPiece *piece)
 		tops[l].source = list->source;
 		tops[l].values = piece->queries[list->query];
 		tops[l].k = piece->ask;
-		tops[l].graph_queue = piece->search->batch.by_graph ? piece->ask : 0;
+		tops[l].graph_queue = piece->graph.queue;
 		if (piece->search->radii != NULL)
 			tops[l].min_key = genie_value_key(genie_nearest_radius(piece->search, list->query));
 		tops[l].has_after = list->top.n_hits > 0;
@@ -406,7 +407,10 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 	genie_nearest_begin_pairs(&piece.pairs, search, GENIE_NEAREST_PAIRS);
 	piece.ask = search->k + GENIE_EXACT_MORE;
 	if (batch->by_graph)
-		piece.ask = genie_quantizer_graph_queue(batch->sources, batch->n_sources, search->k);
+	{
+		piece.graph = genie_quantizer_graph_search(batch->sources, batch->n_sources, search->k);
+		piece.ask = piece.graph.n_hits;
+	}
 	for (bool is_first = true; (is_first || piece.n_lists > 0) && piece.ask <= GENIE_JOB_K_MAX; is_first = false)
 	{
 		uint32	   *first_hit = palloc0((piece.n_lists + 1) * sizeof(uint32));

@@ -586,7 +586,8 @@ genie_nearest_search(FunctionCallInfo fcinfo, Relation heap, Relation index, Gen
 	GenieBatch *batch = &search->batch;
 
 	search->k = k;
-	batch->want = batch->exact ? search->k : Max(search->k, genie_candidates_of(batch->index));
+	batch->want = batch->exact && !genie_is_by_graph(batch->index) ? search->k :
+		Max(search->k, genie_candidates_of(batch->index));
 	genie_nearest_run(search);
 }
 

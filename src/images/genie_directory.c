@@ -602,14 +602,14 @@ genie_directory_pin_graph(const GenieImageRef *ref, GenieProximityGraph *graph)
 }
 
 bool
-genie_directory_graph_recall(const GenieImageRef *ref, GenieProximityRecall *recall)
+genie_directory_graph_head(const GenieImageRef *ref, GenieProximityHead *head)
 {
 	const GenieDirectoryEntry *entry;
 
 	LWLockAcquire(&genie_directory->lock, LW_SHARED);
 	entry = genie_directory_ready(ref);
 	if (entry != NULL)
-		*recall = ((const GenieProximityHead *) genie_directory_groups(&entry->parts)[entry->parts.n_groups - 1])->recall;
+		*head = *(const GenieProximityHead *) genie_directory_groups(&entry->parts)[entry->parts.n_groups - 1];
 	LWLockRelease(&genie_directory->lock);
 	return entry != NULL;
 }

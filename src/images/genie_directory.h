@@ -17,8 +17,8 @@
  *			copies groups to devices, and writes the edges of a graph.  It ends by publish or by fail: the segment is
  *			stale, or a loader gives way (FREE); there is no room, pages are damaged, or the load ended by an ERROR,
  *			a cancel or the process's exit (PUT_OFF).
- *	READY	groups do not change any more.  Only the worker reads them, between pin and unpin (but for a graph's head).  Live bits
- *			are only ever cleared, by any backend, atomically, holding the lock in share mode.
+ *	READY	groups do not change any more.  Only the worker reads them, between pin and unpin, but for a
+ *			graph's head.  Live bits are only ever cleared, by any backend, atomically, holding the lock in share mode.
  *	PUT_OFF it did not fit: needs more than there is, or everything else was in use; or loading failed.  It is tried
  *			again after a while, if there may be room by then.  Holds no memory.
  *
@@ -158,8 +158,8 @@ extern bool genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantized
 /* The same for a proximity graph; graph->tiles is palloc'd. */
 extern bool genie_directory_pin_graph(const GenieImageRef *ref, GenieProximityGraph *graph);
 
-/* What searches of a graph find: by any process.  False: it is not READY any more. */
-extern bool genie_directory_graph_recall(const GenieImageRef *ref, GenieProximityRecall *recall);
+/* What is of a graph as a whole, without what is behind it: by any process.  False: it is not READY any more. */
+extern bool genie_directory_graph_head(const GenieImageRef *ref, GenieProximityHead *head);
 
 /* The same for one that is being built. */
 extern bool genie_directory_pin_unfinished_graph(const GenieImageRef *ref, GenieProximityGraph *graph);

@@ -388,7 +388,7 @@ genie_image_cache_graph_degree(Relation index, const GenieSegment *segment)
 
 GenieFallback
 genie_image_cache_graph(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieImageRef *ref,
-						GenieProximityRecall *recall)
+						GenieProximityHead *head)
 {
 	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
 	GenieFound	found;
@@ -400,7 +400,7 @@ genie_image_cache_graph(Relation index, const GenieMetaData *meta, GenieSegment 
 		return GENIE_FALLBACK_OFF;
 	state = genie_directory_find(&key, &found);
 	*ref = found.ref;
-	if (state == GENIE_IMAGE_READY && genie_directory_graph_recall(ref, recall))
+	if (state == GENIE_IMAGE_READY && genie_directory_graph_head(ref, head))
 		return GENIE_FALLBACK_NONE;
 	if (state == GENIE_IMAGE_LOADING)
 		return GENIE_FALLBACK_LOADING;

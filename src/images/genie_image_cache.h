@@ -33,11 +33,11 @@ extern GenieFallback genie_image_cache_values(Relation index, const GenieMetaDat
 extern uint32 genie_image_cache_graph_degree(Relation index, const GenieSegment *segment);
 
 /*
- * The segment's graph, and what searches of it find.  If there is none, but shall be, a loader builds it, and the result
- * is not NONE.
+ * The segment's graph, and what is of it as a whole.  If there is none, but shall be, a loader builds it, and the
+ * result is not NONE.
  */
 extern GenieFallback genie_image_cache_graph(Relation index, const GenieMetaData *meta, GenieSegment *segment,
-											 GenieImageRef *ref, GenieProximityRecall *recall);
+											 GenieImageRef *ref, GenieProximityHead *head);
 
 /*
  * Loads all segments, together with loaders, waiting for other backends that load them, and their values; returns the

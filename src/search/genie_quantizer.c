@@ -19,6 +19,14 @@
 #include "genie_quantizer.h"
 #include "genie_vector_value.h"
 
+/*
+ * Hits of a search of a graph.  Of its queue, the best are enough: that it is long is for what lies at their edges.
+ * Some more than are wanted, in case that rows are dead; and so many, at least, that errors of quantized vectors do no
+ * harm.
+ */
+#define HITS_MORE 16
+#define HITS_MIN 100			/* of a scan, too, of which nobody knows how many rows are wanted */
+
 int			genie_graph_queue;
 double		genie_graph_recall;
 bool		genie_quantized_vectors;
@@ -96,13 +104,22 @@ genie_quantizer_find_graphs(GenieSource *const *sources, uint32 n_sources, Relat
 	return true;
 }
 
-uint32
-genie_quantizer_graph_queue(GenieSource *const *sources, uint32 n_sources, uint32 k)
+GenieGraphSearch
+genie_quantizer_graph_search(GenieSource *const *sources, uint32 n_sources, uint32 k)
 {
-	uint32		queue = genie_graph_queue > 0 ? (uint32) genie_graph_queue : k == 0 ? GENIE_GRAPH_QUEUE : k;
+	uint32		queue = (uint32) genie_graph_queue;
+	uint32		n_hits = Max(queue, k);
+	uint32		n_unknown = 0;
 
-	for (uint32 i = 0; i < n_sources && genie_graph_queue == 0; i++)
+	for (uint32 i = 0; i < n_sources; i++)
 		if (sources[i]->graph_why == GENIE_FALLBACK_NONE)
-			queue = Max(queue, genie_proximity_queue(&sources[i]->graph_recall, k, genie_graph_recall));
-	return Min(Max(queue, k), GENIE_PROXIMITY_QUEUE_MAX);
+		{
+			n_unknown += sources[i]->graph_head.n_unknown;
+			if (genie_graph_queue == 0)
+				queue = Max(queue, genie_proximity_queue(&sources[i]->graph_head.recall, k, genie_graph_recall));
+		}
+	if (genie_graph_queue == 0)
+		n_hits = k == 0 ? HITS_MIN : Max(k + HITS_MORE, Min(queue, Max(4 * k, HITS_MIN)));
+	n_hits = Min(n_hits + n_unknown, GENIE_PROXIMITY_QUEUE_MAX);
+	return (GenieGraphSearch) {Min(Max(queue, n_hits), GENIE_PROXIMITY_QUEUE_MAX), n_hits};
 }

@@ -21,8 +21,12 @@ extern int	genie_graph_queue;
 extern double genie_graph_recall;
 #define GENIE_GRAPH_RECALL 0.98
 
-/* at least, where nobody knows how many rows are wanted: what is more than these comes in exact order, but later */
-#define GENIE_GRAPH_QUEUE 100
+/* A search of a graph. */
+typedef struct GenieGraphSearch
+{
+	uint32		queue;			/* how long it is; 0: there is none */
+	uint32		n_hits;			/* of each segment */
+} GenieGraphSearch;
 
 typedef struct GenieQuantizer
 {
@@ -50,10 +54,10 @@ extern bool genie_quantizer_find_graphs(GenieSource *const *sources, uint32 n_so
 										const GenieMetaData *meta, bool *found);
 
 /*
- * How long the queues of searches are that shall find k rows, at least, or 0: nobody knows; as the settings say, and as
- * what was measured of the graphs that were found.
+ * Searches of the graphs that were found, for k rows, or 0: nobody knows how many; as the settings say, and as was
+ * measured of the graphs.  Rows of which nothing is known are hits, besides.
  */
-extern uint32 genie_quantizer_graph_queue(GenieSource *const *sources, uint32 n_sources, uint32 k);
+extern GenieGraphSearch genie_quantizer_graph_search(GenieSource *const *sources, uint32 n_sources, uint32 k);
 
 /* Prepares the right operand of the distance; elements has room for n_elements.  False: it is of another length. */
 extern bool genie_quantizer_query(const GenieQuantizer *quantizer, Datum query, float *elements,

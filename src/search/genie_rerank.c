@@ -455,6 +455,7 @@ genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict, bool 
 	rerank->n_rounds = rerank->n_opened = 0;
 	rerank->extras.n = rerank->given.n = 0;
 	rerank->may_order = may_order;
+	rerank->has_bounds = false; /* a graph has them without a quantizer */
 	rerank->at_end = rerank->by_graph = rerank->has_null = rerank->has_last = rerank->is_ordered = false;
 }
 
@@ -480,8 +481,9 @@ genie_rerank_may_bound(const GenieRerank *rerank)
 }
 
 void
-genie_rerank_by_graph(GenieRerank *rerank, uint64 tombstone_version)
+genie_rerank_by_graph(GenieRerank *rerank, uint32 n_candidates, uint64 tombstone_version)
 {
+	rerank->wanted = n_candidates;
 	rerank->n_opened++;
 	rerank->tombstone_version = Min(rerank->tombstone_version, tombstone_version);
 	rerank->by_graph = true;

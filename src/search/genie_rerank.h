@@ -50,9 +50,9 @@ extern const GenieQuantizer *genie_rerank_vector(GenieRerank *rerank, const byte
 
 /*
  * The scan opens segments under a tombstone version, and its candidates come from searches of graphs: with bounds, and
- * not all of them.  Those of the first round are; then exact order takes its place.
+ * not all of them.  So many are those of the first round; then exact order takes its place.
  */
-extern void genie_rerank_by_graph(GenieRerank *rerank, uint64 tombstone_version);
+extern void genie_rerank_by_graph(GenieRerank *rerank, uint32 n_candidates, uint64 tombstone_version);
 
 /* How the scan measures raw rows of a trained index; NULL: the class cannot. */
 extern const GenieRawMeasure *genie_rerank_raw_measure(GenieRerank *rerank);

@@ -475,7 +475,7 @@ genie_scan_use_graphs(IndexScanDesc scan, const GenieMetaData *meta, GenieSource
 {
 	GenieScanState *state = scan->opaque;
 
-	state->query.graph_queue = 0;
+	state->query.graph = (GenieGraphSearch) {0};
 	if (state->is_ordered || !state->may_use_graphs || !state->has_values)
 		return true;
 	if (state->by_graph)
@@ -484,7 +484,7 @@ genie_scan_use_graphs(IndexScanDesc scan, const GenieMetaData *meta, GenieSource
 			 !genie_quantizer_find_graphs(sources, meta->n_segments, scan->indexRelation, meta, &state->by_graph))
 		return false;
 	if (state->by_graph)
-		state->query.graph_queue = genie_quantizer_graph_queue(sources, meta->n_segments, 0);
+		state->query.graph = genie_quantizer_graph_search(sources, meta->n_segments, 0);
 	else
 		state->is_ordered = state->exact;
 	return true;
@@ -537,7 +537,7 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta, Gen
 	if (!genie_scan_rank_by_values(scan, meta, sources))
 		return false;
 	if (state->by_graph && !state->is_ordered)
-		genie_rerank_by_graph(state->rerank, meta->tombstone_version);
+		genie_rerank_by_graph(state->rerank, state->query.graph.n_hits, meta->tombstone_version);
 	if (state->is_ordered || state->by_graph)
 		return true;
 	if (is_lost)
@@ -821,7 +821,8 @@ genie_scan_candidate(void *arg, GenieCandidate *candidate)
 	else if (state->query.values != NULL)
 	{
 		candidate->bound = genie_value_key_bound((uint32) position->key);
-		candidate->is_exact = state->values.query->metric == GENIE_METRIC_HAMMING && state->frontier->is_sole &&
+		candidate->is_exact = state->values.query->metric == GENIE_METRIC_HAMMING &&
+			state->frontier != NULL && state->frontier->is_sole &&
 			position->key != GENIE_VALUE_KEY_MAX;
 	}
 	else if (state->query.bound == NULL)

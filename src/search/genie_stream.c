@@ -220,7 +220,7 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 	stream->null_query = query->order == NULL && !query->excludes_nulls;
 	stream->null_query &= query->values == NULL;
 	stream->wants_nulls = (query->order != NULL || query->values != NULL) && !query->excludes_nulls &&
-		query->graph_queue == 0 && stream->segment->header.n_nulls > 0;
+		query->graph.queue == 0 && stream->segment->header.n_nulls > 0;
 
 	if (query->order != NULL)
 	{
@@ -250,7 +250,7 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 		genie_stream_start_nulls(stream, 0);
 		return !position->has_position || position->key != GENIE_KEY_NULL || genie_stream_place(stream, position);
 	}
-	stream->k = query->graph_queue > 0 ? query->graph_queue :
+	stream->k = query->graph.queue > 0 ? query->graph.n_hits :
 		Min(Max(query->first_k, GENIE_FIRST_K), GENIE_TOP_LIMIT);
 	if (query->values != NULL)
 		genie_stream_bound(stream, GENIE_VALUE_KEY_MAX);
@@ -273,7 +273,7 @@ genie_stream_ask(GenieStream *stream, GenieSegmentTop *top)
 	if (stream->query->values != NULL)
 	{
 		top->values = stream->query->values->query;
-		top->graph_queue = stream->query->graph_queue;
+		top->graph_queue = stream->query->graph.queue;
 	}
 	top->k = stream->k;
 	top->has_after = stream->has_after;
@@ -370,7 +370,7 @@ genie_stream_settle_top(GenieStream *stream)
 	if (stream->hit < stream->n_hits)
 		return genie_stream_show_hit(stream);
 
-	if (stream->hits != NULL && stream->query->graph_queue > 0)
+	if (stream->hits != NULL && stream->query->graph.queue > 0)
 	{
 		genie_stream_start_nulls(stream, 0);
 		return true;

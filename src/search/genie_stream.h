@@ -74,8 +74,8 @@ typedef struct GenieScanQuery
 								 * nothing */
 	const GenieRawMeasure *raw_measure; /* NULL: raw rows are signed, and counted as all others */
 	uint32		first_k;		/* rows that are wanted at once; 0: nobody knows */
-	uint32		graph_queue;	/* by values: candidates come from searches of graphs, with such a queue, and are not
-								 * all; 0: all come */
+	GenieGraphSearch graph;		/* by values: candidates come from such searches of graphs, and are not all; queue 0:
+								 * all come */
 	const GenieQuantizer *quantizer;	/* for bounds of the candidates' distances; NULL: there are none */
 	GenieQuantizedQuery vector;
 	uint32		n_elements;

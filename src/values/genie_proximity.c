@@ -329,7 +329,8 @@ genie_proximity_search(const GenieProximityGraph *graph, const GenieQuantizedVec
 					   const GenieValueQuery *query, const uint64_t *live, uint32_t k, uint32_t min_key,
 					   uint32_t queue, GenieHit *hits, uint64_t *n_seen)
 {
-	Search		search = {.graph = graph, .vectors = vectors, .query = query, .live = live, .without = GENIE_PROXIMITY_NONE};
+	Search		search = {.graph = graph, .vectors = vectors, .query = query, .live = live,
+		.without = GENIE_PROXIMITY_NONE};
 	uint32_t	longer = queue < k ? k : queue;
 	uint64_t   *ranks = malloc(((size_t) longer + k + 2) * sizeof(uint64_t));
 	int64_t		n = -1;

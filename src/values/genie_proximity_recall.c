@@ -11,8 +11,8 @@
  *
  * What is nearest is told by *likely* distances, as keys are bounds by quantized vectors.  An object's vector v lies at
  * v' + e, where the direction of e is not known.  From another vector it is as far as v', but for the part of e that
- * lies in that direction, which is |e| times a number from a normal distribution whose deviation is 1 / sqrt(dimensions).
- * That number is drawn, by the object's record: equal objects are as far.  A queue goes by keys, and must be the longer,
+ * lies in that direction: |e| times a number from a normal distribution, whose deviation is 1 / sqrt(dimensions).  That
+ * number is drawn, by the object's record: equal objects are as far.  A queue goes by keys, and must be the longer,
  * the more objects a key does not tell apart.  What is as near as the last of the best is as good.
  */
 #include <float.h>

@@ -12,8 +12,9 @@
  *		genie_vector_laplacian_ops		<+>		the same
  *		genie_vector_cosine_ops			<=>
  *		genie_vector_l2_exact_ops, genie_vector_l1_exact_ops, genie_vector_cosine_exact_ops, genie_vector_ip_exact_ops
- *		genie_vector_ip_ops				<#>		by graphs alone, as all four of "halfvec", which pgvector has from 0.7 on:
- *		genie_halfvec_l2_ops, genie_halfvec_l2_exact_ops, genie_halfvec_l2_rabitq_ops, and so on
+ *		genie_vector_ip_ops				<#>		by graphs alone
+ *		genie_halfvec_l2_ops ..			by graphs alone, too, of "halfvec", which pgvector has from 0.7 on
+ *		genie_halfvec_l2_exact_ops, genie_halfvec_l2_rabitq_ops ..
  *		genie_bit_hamming_exact_ops		<~> of bit, from pgvector 0.7 on
  *
  * with pgvector's operators, and the hash functions or values of the classes of real[] and bit (genie_lsh_class.c,
@@ -411,6 +412,8 @@ create_class(const ClassOfVector *class, const char *schema, const char *type, c
 		psprintf("FUNCTION 4 %s.%s(internal), FUNCTION 6 %s.genie_lsh_sign(internal, internal), ", schema,
 			 class->options, schema);
 
+	const char *edges = class->way != BY_GRAPHS ? "" : psprintf(", FUNCTION 10 %s.genie_graph_edges()", schema);
+
 	static const char *const decompose[] = {
 		"genie_pgvector_decompose", "genie_pgvector_half_decompose", "genie_pgvector_bit_decompose"
 	};
@@ -425,8 +428,7 @@ create_class(const ClassOfVector *class, const char *schema, const char *type, c
 							   "FUNCTION 5 %s.%s(internal), %sFUNCTION 8 %s.genie_vector_value(internal)%s",
 							   schema, class->name, class == classes ? "DEFAULT" : "", type,
 							   class->strategy, operator, type, type, schema, decompose[class->type], type, schema,
-							   compile[class->type], schema, class->train, own, schema,
-							   class->way == BY_GRAPHS ? psprintf(", FUNCTION 10 %s.genie_graph_edges()", schema) : ""));
+							   compile[class->type], schema, class->train, own, schema, edges));
 	genie_spi_execute(psprintf("COMMENT ON OPERATOR CLASS %s.%s USING genie IS '%s'",
 							   schema, class->name, class->comment));
 }

@@ -109,7 +109,7 @@ genie_source_find_graph(GenieSource *source, Relation index, const GenieMetaData
 	source->graph_why = source->values_why;
 	if (source->values_why == GENIE_FALLBACK_NONE)
 		source->graph_why = genie_image_cache_graph(index, meta, source->segment, &source->graph,
-													&source->graph_recall);
+													&source->graph_head);
 }
 
 void

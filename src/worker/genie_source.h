@@ -43,7 +43,7 @@ typedef struct GenieSource
 	GenieImageRef vectors;
 	GenieFallback graph_why;	/* GENIE_FALLBACK_NONE: there is a graph of them: */
 	GenieImageRef graph;
-	GenieProximityRecall graph_recall;	/* what searches of it find */
+	GenieProximityHead graph_head;	/* what is of it as a whole */
 	bool		is_private;		/* not of the index, so that the worker cannot have it */
 	GenieSegmentImage *own;		/* an image in the backend's memory; NULL: none */
 	bool		has_tried_own;

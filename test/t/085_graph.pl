@@ -258,6 +258,15 @@ found_ip(0.8, 'with 12 edges');
 sql('ALTER INDEX v_ip RESET (graph)', 'DROP INDEX v_ip');
 sql('SELECT fill(1, 30000)', 'CREATE INDEX v_x ON v USING genie (x genie_cosine_ops) WITH (graph = 32)', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
 
+# ---- rows of which nothing is known: zero vectors, by cosine distance; and scans that find a graph once, and once none ----
+
+sql('SELECT fill(1, 90000)', 'INSERT INTO v SELECT 400000 + i, 1, array_fill(0::real, ARRAY[12]) FROM generate_series(1, 110) i', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
+is(state_of('v_x'), 'graph ready', 'zero vectors: a graph');
+is(sql(q{SELECT count(*) FILTER (WHERE distance < 0.01), count(*) FROM genie_search('v_x', ARRAY[vec(77, 1)], 10)}, 'SELECT by_graph FROM genie_last_scan()'), "10|10\n1", 'they do not displace others in calls');
+is(sql('SET enable_seqscan = off; SELECT count(*) FILTER (WHERE d < 0.01), count(*) FROM (SELECT x <=> vec(77, 1) AS d FROM v ORDER BY d LIMIT 10) s', 'SELECT by_graph FROM genie_last_scan()'), "10|10\n1", 'nor in scans');
+is(sql(q{SET enable_seqscan = off; SELECT count(*), count(DISTINCT q) FROM generate_series(1, 6) q, set_config('genie.worker', CASE WHEN q % 2 = 0 THEN 'off' ELSE 'on' END, false) w, LATERAL (SELECT id FROM v ORDER BY x <=> vec(q * 100 + length(w), 1) LIMIT 2) s}), '12|6', 'scans again, with a graph, without, and with it');
+sql('SELECT fill(1, 30000)', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
+
 # ---- an exact class has none, whatever is said later ----
 
 sql('CREATE INDEX v_exact ON v USING genie (x genie_l2_exact_ops)', 'ALTER INDEX v_exact SET (graph = 32)', q{SELECT genie_prewarm('v_exact')});
