@@ -290,7 +290,7 @@ genie_batch_take_vectors(GenieBatch *batch, uint32 most)
 static void
 genie_batch_take_queries(GenieBatch *batch)
 {
-	uint64		hits = (uint64) Min(batch->want, GENIE_JOB_K_MAX) * Max(batch->n_sources, 1);
+	uint64		hits = (uint64) Min(Max(batch->want, batch->n_hits), GENIE_JOB_K_MAX) * Max(batch->n_sources, 1);
 	uint32		most = (uint32) Min(Max(GENIE_PIECE_HITS / hits, 1), GENIE_PIECE_QUERIES);
 	bool		together = !batch->exact && genie_lsh_block_possible(batch->index, batch->parameters);
 

@@ -63,6 +63,7 @@ struct GenieBatch
 	Oid			query_type;		/* the type on its right, */
 	RegProcedure order_proc;	/* and its function */
 	uint32		n_queries;		/* in all */
+	uint32		n_hits;			/* of a query in a segment, by its settings, if they are more than it wants; 0: not */
 	bool		exact;			/* rows are ranked by values, or each query is an index scan: there are no rounds */
 	bool		by_graph;		/* nor are there in this piece: its candidates come from graphs of the values */
 	bool		with_inner;		/* of a coarse class, there is a second query of each, for what is sure to match */

@@ -132,6 +132,13 @@ genie_exact_begin_lists(GenieExactPiece *piece)
 
 /* ---- hits ---- */
 
+/* Do the list's hits come from a search of a graph?  Then the first ones are all. */
+static bool
+genie_exact_by_graph(const GenieExactPiece *piece, const GenieExactList *list)
+{
+	return piece->graph.queue > 0 && list->source->graph_why == GENIE_FALLBACK_NONE;
+}
+
 /* Asks for the next hits of all lists.  False: stale. */
 static bool
 genie_exact_ask(GenieExactPiece *piece)
@@ -147,13 +154,15 @@ genie_exact_ask(GenieExactPiece *piece)
 		tops[l].source = list->source;
 		tops[l].values = piece->queries[list->query];
 		tops[l].k = piece->ask;
+		if (genie_exact_by_graph(piece, list))
+			tops[l].k = genie_quantizer_graph_hits(&piece->graph, list->source);
 		tops[l].graph_queue = piece->graph.queue;
 		if (piece->search->radii != NULL)
 			tops[l].min_key = genie_value_key(genie_nearest_radius(piece->search, list->query));
 		tops[l].has_after = list->top.n_hits > 0;
 		if (tops[l].has_after)
 			tops[l].after = list->top.hits[list->top.n_hits - 1];
-		tops[l].hits = palloc_extended(piece->ask * sizeof(GenieHit), MCXT_ALLOC_HUGE);
+		tops[l].hits = palloc_extended(tops[l].k * sizeof(GenieHit), MCXT_ALLOC_HUGE);
 	}
 	ok = genie_segment_query_tops(tops, piece->n_lists);
 	for (uint32 l = 0; l < piece->n_lists; l++)
@@ -384,7 +393,8 @@ genie_exact_drop_done(GenieExactPiece *piece)
 		const GenieExactList *list = &piece->lists[l];
 		uint32		n_hits = list->top.n_hits;
 
-		if (n_hits == piece->ask && genie_exact_wants_hit(piece, list, n_hits - 1))
+		if (n_hits == piece->ask && !genie_exact_by_graph(piece, list) &&
+			genie_exact_wants_hit(piece, list, n_hits - 1))
 			piece->lists[n++] = *list;
 	}
 	piece->n_lists = n;
@@ -407,10 +417,7 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 	genie_nearest_begin_pairs(&piece.pairs, search, GENIE_NEAREST_PAIRS);
 	piece.ask = search->k + GENIE_EXACT_MORE;
 	if (batch->by_graph)
-	{
 		piece.graph = genie_quantizer_graph_search(batch->sources, batch->n_sources, search->k);
-		piece.ask = piece.graph.n_hits;
-	}
 	for (bool is_first = true; (is_first || piece.n_lists > 0) && piece.ask <= GENIE_JOB_K_MAX; is_first = false)
 	{
 		uint32	   *first_hit = palloc0((piece.n_lists + 1) * sizeof(uint32));
@@ -423,7 +430,6 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 		if (is_first && !genie_exact_measure_pending(&piece, metric))
 			return false;
 		genie_exact_drop_done(&piece);
-		piece.n_lists = batch->by_graph ? 0 : piece.n_lists;
 		piece.ask *= GENIE_EXACT_GROWTH;
 		CHECK_FOR_INTERRUPTS();
 	}

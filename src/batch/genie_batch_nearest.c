@@ -588,6 +588,7 @@ genie_nearest_search(FunctionCallInfo fcinfo, Relation heap, Relation index, Gen
 	search->k = k;
 	batch->want = batch->exact && !genie_is_by_graph(batch->index) ? search->k :
 		Max(search->k, genie_candidates_of(batch->index));
+	batch->n_hits = genie_graph_of(batch->index) > 0 ? (uint32) genie_graph_queue : 0;
 	genie_nearest_run(search);
 }
 

@@ -109,17 +109,18 @@ genie_quantizer_graph_search(GenieSource *const *sources, uint32 n_sources, uint
 {
 	uint32		queue = (uint32) genie_graph_queue;
 	uint32		n_hits = Max(queue, k);
-	uint32		n_unknown = 0;
 
-	for (uint32 i = 0; i < n_sources; i++)
+	for (uint32 i = 0; i < n_sources && genie_graph_queue == 0; i++)
 		if (sources[i]->graph_why == GENIE_FALLBACK_NONE)
-		{
-			n_unknown += sources[i]->graph_head.n_unknown;
-			if (genie_graph_queue == 0)
-				queue = Max(queue, genie_proximity_queue(&sources[i]->graph_head.recall, k, genie_graph_recall));
-		}
+			queue = Max(queue, genie_proximity_queue(&sources[i]->graph_head.recall, k, genie_graph_recall));
 	if (genie_graph_queue == 0)
 		n_hits = k == 0 ? HITS_MIN : Max(k + HITS_MORE, Min(queue, Max(4 * k, HITS_MIN)));
-	n_hits = Min(n_hits + n_unknown, GENIE_PROXIMITY_QUEUE_MAX);
-	return (GenieGraphSearch) {Min(Max(queue, n_hits), GENIE_PROXIMITY_QUEUE_MAX), n_hits};
+	n_hits = Min(n_hits, GENIE_PROXIMITY_QUEUE_MAX);
+	return (GenieGraphSearch) {Max(queue, n_hits), n_hits};
+}
+
+uint32
+genie_quantizer_graph_hits(const GenieGraphSearch *search, const GenieSource *source)
+{
+	return Min(search->n_hits + source->graph_head.n_unknown, GENIE_PROXIMITY_QUEUE_MAX);
 }

@@ -25,7 +25,7 @@ extern double genie_graph_recall;
 typedef struct GenieGraphSearch
 {
 	uint32		queue;			/* how long it is; 0: there is none */
-	uint32		n_hits;			/* of each segment */
+	uint32		n_hits;			/* of each segment, of which something is known */
 } GenieGraphSearch;
 
 typedef struct GenieQuantizer
@@ -55,9 +55,12 @@ extern bool genie_quantizer_find_graphs(GenieSource *const *sources, uint32 n_so
 
 /*
  * Searches of the graphs that were found, for k rows, or 0: nobody knows how many; as the settings say, and as was
- * measured of the graphs.  Rows of which nothing is known are hits, besides.
+ * measured of the graphs.
  */
 extern GenieGraphSearch genie_quantizer_graph_search(GenieSource *const *sources, uint32 n_sources, uint32 k);
+
+/* Hits of a search in that segment, which has a graph: objects of which nothing is known are hits, besides. */
+extern uint32 genie_quantizer_graph_hits(const GenieGraphSearch *search, const GenieSource *source);
 
 /* Prepares the right operand of the distance; elements has room for n_elements.  False: it is of another length. */
 extern bool genie_quantizer_query(const GenieQuantizer *quantizer, Datum query, float *elements,

@@ -277,6 +277,16 @@ genie_rerank_was_extra(const GenieRerank *rerank, uint64 tid)
 
 /* ---- rows of a round ---- */
 
+/*
+ * Does a value tell nothing of the candidate?  Such come first, and are rows beside those that the round wants, so that
+ * they take no other's place.
+ */
+static bool
+is_nameless(const GenieCandidate *candidate)
+{
+	return candidate->bound == 0 || candidate->bound == -INFINITY;
+}
+
 /* Takes candidates until there are so many rows in the round; *is_raw tells whether the last one was. */
 static void
 genie_rerank_take(GenieRerank *rerank, uint32 until, bool *is_raw)
@@ -294,6 +304,8 @@ genie_rerank_take(GenieRerank *rerank, uint32 until, bool *is_raw)
 		}
 		else if (candidate.is_extra)
 			genie_rerank_take_extra(rerank, &candidate);
+		else if (rerank->by_graph && is_nameless(&candidate))
+			genie_rerank_append(&rerank->unbounded, (GenieFrontierRow) {.visit.tid = candidate.tid});
 		else if (!genie_rerank_was_extra(rerank, candidate.tid))
 		{
 			genie_rerank_append(&rerank->taken,
@@ -340,7 +352,8 @@ static bool
 genie_rerank_round(GenieRerank *rerank)
 {
 	MemoryContext old;
-	uint32		wanted = Min(rerank->wanted, genie_rerank_limit(rerank));
+	uint32		limit = genie_rerank_limit(rerank);
+	uint32		wanted = Min(rerank->wanted, limit);
 	bool		is_raw = false;
 
 	MemoryContextReset(rerank->round_context);
@@ -354,6 +367,8 @@ genie_rerank_round(GenieRerank *rerank)
 	{
 		genie_rerank_take(rerank, (uint32) Min((uint64) genie_rerank_rows(rerank) + GENIE_RERANK_VISIT, wanted),
 						  &is_raw);
+		/* the first candidate may have opened graphs, which have as many as they have */
+		wanted = Min(rerank->wanted, limit);
 		if (rerank->has_bounds)
 			genie_rerank_let_wait(rerank);
 		if (is_raw)
@@ -572,7 +587,8 @@ genie_rerank_next(GenieRerank *rerank)
 			return genie_rerank_next_null(rerank);
 		if (rerank->n_rounds > 0 && rerank->may_order)
 			genie_rerank_order(rerank);
-		if (!rerank->is_ordered && !genie_rerank_round(rerank))
+		/* where graphs gave nothing that is visible, all others are left */
+		if (!rerank->is_ordered && !genie_rerank_round(rerank) && !(rerank->by_graph && rerank->may_order))
 			return genie_rerank_next_null(rerank);
 	}
 }

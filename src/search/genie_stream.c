@@ -17,7 +17,7 @@
  *			then NULLS.
  *
  * A ranking by values (genie_value_scan.h) goes on with pages: behind GENIE_TOP_LIMIT comes one of all that is left.
- * Where its candidates come from graphs, the first page is the last one, and there are no NULL rows.
+ * Where its candidates come from a graph, the first page is the last one, and there are no NULL rows.
  * Where a segment of an approximate class has no values, nothing is known of its objects: they are a level of their
  * own, above all others.
  *
@@ -164,6 +164,13 @@ genie_stream_start_nulls(GenieStream *stream, uint32 first)
 	genie_stream_bound(stream, GENIE_KEY_NULL);
 }
 
+/* Do the candidates come from a graph of the segment? */
+static bool
+by_graph(const GenieStream *stream)
+{
+	return stream->query->graph.queue > 0 && stream->source->graph_why == GENIE_FALLBACK_NONE;
+}
+
 /* Moves the fresh stream behind the position. */
 static bool
 genie_stream_place(GenieStream *stream, const GenieScanPosition *position)
@@ -250,7 +257,7 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 		genie_stream_start_nulls(stream, 0);
 		return !position->has_position || position->key != GENIE_KEY_NULL || genie_stream_place(stream, position);
 	}
-	stream->k = query->graph.queue > 0 ? query->graph.n_hits :
+	stream->k = by_graph(stream) ? genie_quantizer_graph_hits(&query->graph, stream->source) :
 		Min(Max(query->first_k, GENIE_FIRST_K), GENIE_TOP_LIMIT);
 	if (query->values != NULL)
 		genie_stream_bound(stream, GENIE_VALUE_KEY_MAX);
@@ -370,7 +377,7 @@ genie_stream_settle_top(GenieStream *stream)
 	if (stream->hit < stream->n_hits)
 		return genie_stream_show_hit(stream);
 
-	if (stream->hits != NULL && stream->query->graph.queue > 0)
+	if (stream->hits != NULL && by_graph(stream))
 	{
 		genie_stream_start_nulls(stream, 0);
 		return true;

@@ -6,8 +6,8 @@
  * How long depends on the data: on how many dimensions they have, how crowded they are, and how much quantizing blurs
  * them.  So some objects of each graph are looked for in it, with queues of all lengths, and what is found is compared
  * with a scan of all objects.  The query is the object's own vector, and the object is left out: its edges, too, since
- * no other query has any.  By inner product the query is a vector of the segment as well, as good as any without
- * knowing the queries.
+ * no other query has any.  By inner product the query is a vector of the segment as well, less the centre if one was
+ * learned, as good as any without knowing the queries.
  *
  * What is nearest is told by *likely* distances, as keys are bounds by quantized vectors.  An object's vector v lies at
  * v' + e, where the direction of e is not known.  From another vector it is as far as v', but for the part of e that
@@ -27,7 +27,7 @@
 
 #define SAMPLES 256				/* at most, */
 #define SAMPLES_MIN 64			/* and at least; between them, so many that */
-#define COMPARED (1 << 28)		/* no more records are compared with them: a second or two of one thread */
+#define COMPARED (1 << 28)		/* no more records are compared with them: one thread takes 4 ns for 128 dimensions */
 #define K_MAX 100				/* the larger k */
 #define BLURRED 1024			/* the best by keys, of which the nearest are chosen */
 #define CHUNK 1024				/* records that are compared at once: they lie in one tile */

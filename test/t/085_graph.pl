@@ -262,11 +262,26 @@ sql('SELECT fill(1, 30000)', 'CREATE INDEX v_x ON v USING genie (x genie_cosine_
 
 # ---- rows of which nothing is known: zero vectors, by cosine distance; and scans that find a graph once, and once none ----
 
-sql('SELECT fill(1, 90000)', 'INSERT INTO v SELECT 400000 + i, 1, array_fill(0::real, ARRAY[12]) FROM generate_series(1, 110) i', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
+sql('SELECT fill(1, 90000)', 'INSERT INTO v SELECT 400000 + i, 1, array_fill(0::real, ARRAY[12]) FROM generate_series(1, 30) i', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
 is(state_of('v_x'), 'graph ready', 'zero vectors: a graph');
 is(sql(q{SELECT count(*) FILTER (WHERE distance < 0.01), count(*) FROM genie_search('v_x', ARRAY[vec(77, 1)], 10)}, 'SELECT by_graph FROM genie_last_scan()'), "10|10\n1", 'they do not displace others in calls');
 is(sql('SET enable_seqscan = off; SELECT count(*) FILTER (WHERE d < 0.01), count(*) FROM (SELECT x <=> vec(77, 1) AS d FROM v ORDER BY d LIMIT 10) s', 'SELECT by_graph FROM genie_last_scan()'), "10|10\n1", 'nor in scans');
+sql('INSERT INTO v SELECT 410000 + i, 1, array_fill(0::real, ARRAY[12]) FROM generate_series(1, 250) i');
+my @near = (q{SELECT count(*) FILTER (WHERE distance < 0.01), count(*) FROM genie_search('v_x', ARRAY[vec(77, 1)], 10)}, 'SET enable_seqscan = off; SELECT count(*) FILTER (WHERE d < 0.01), count(*) FROM (SELECT x <=> vec(77, 1) AS d FROM v ORDER BY d LIMIT 10) s');
+is(sql(@near), "10|10\n10|10", 'nor do some that wait in the pending list');
+sql(q{SELECT genie_merge('v_x')}, q{SELECT genie_prewarm('v_x')});
+is(sql(@near), "10|10\n10|10", 'nor those of a small segment');
+sql('REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
+is(sql(@near), "10|10\n10|10", 'nor as many as fill a first round');
 is(sql(q{SET enable_seqscan = off; SELECT count(*), count(DISTINCT q) FROM generate_series(1, 6) q, set_config('genie.worker', CASE WHEN q % 2 = 0 THEN 'off' ELSE 'on' END, false) w, LATERAL (SELECT id FROM v ORDER BY x <=> vec(q * 100 + length(w), 1) LIMIT 2) s}), '12|6', 'scans again, with a graph, without, and with it');
+sql('SELECT fill(1, 30000)', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
+
+# ---- all that a graph finds is dead ----
+
+sql('SET enable_seqscan = off; DELETE FROM v WHERE id IN (SELECT id FROM (SELECT id FROM v ORDER BY x <=> vec(77, 1) LIMIT 1000) s)', 'INSERT INTO v (id) VALUES (990000)');
+is(sql('SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM v ORDER BY x <=> vec(77, 1) LIMIT 10) s'), 10, 'the rows behind them come');
+is(sql('SET enable_seqscan = off; SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM v ORDER BY x <=> vec(77, 1)) s'), '29001|29001', 'all of them, once, and a NULL');
+is(sql(q{SELECT count(*) FROM genie_search('v_x', ARRAY[vec(77, 1)], 10)}), 10, 'in calls, too');
 sql('SELECT fill(1, 30000)', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
 
 # ---- an exact class has none, whatever is said later ----
