@@ -122,5 +122,9 @@ genie_quantizer_graph_search(GenieSource *const *sources, uint32 n_sources, uint
 uint32
 genie_quantizer_graph_hits(const GenieGraphSearch *search, const GenieSource *source)
 {
-	return Min(search->n_hits + source->graph_head.n_unknown, GENIE_PROXIMITY_QUEUE_MAX);
+	uint32		n_nulls = source->segment->header.n_nulls;
+	uint32		n_unknown = source->graph_head.n_unknown;
+
+	/* nothing is known of NULL objects, either, but they are no hits */
+	return Min(search->n_hits + (n_unknown > n_nulls ? n_unknown - n_nulls : 0), GENIE_PROXIMITY_QUEUE_MAX);
 }

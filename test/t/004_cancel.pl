@@ -55,7 +55,7 @@ foreach (@statements)
 		my $late = (time - $started) * 1000 - $timeout;
 		$slowest = $late if $late > $slowest;
 		if ($result == 0) { $n_done++; }
-		elsif ($err =~ /ERROR:  canceling statement due to statement timeout/) { $n_cancelled++; }
+		elsif ($err =~ /ERROR:  canceling statement due to (?:statement timeout|user request)/) { $n_cancelled++; }	# the latter, where one of its transactions ended just then
 		else { $n_other++; diag("$name: $err"); }
 		$node->safe_psql('postgres', $tidy) if $tidy ne '';
 		sound($node, "after a $name that had $timeout ms", 3) if $try % 4 == 0;
