@@ -259,7 +259,8 @@ genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, const Genie
 	if (team.threads != NULL)
 		(void) genie_cpu_threads_resize(team.threads, (uint32) max_parallel_maintenance_workers);
 	HOLD_CANCEL_INTERRUPTS();
-	result = genie_proximity_build(&vectors, (uint32) key->graph, &workers, (uint32 *const *) fill->group_at, head);
+	result = genie_proximity_build(&vectors, fill->segment->header.n_nulls, (uint32) key->graph, &workers,
+								   (uint32 *const *) fill->group_at, head);
 	RESUME_CANCEL_INTERRUPTS();
 	end_team();
 	CHECK_FOR_INTERRUPTS();

@@ -237,8 +237,8 @@ note_known(Build *build)
 }
 
 GenieProximityResult
-genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t degree, const GenieProximityWorkers *workers,
-					  uint32_t *const *tiles, GenieProximityHead *head)
+genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t n_null, uint32_t degree,
+					  const GenieProximityWorkers *workers, uint32_t *const *tiles, GenieProximityHead *head)
 {
 	uint32_t	n_objects = vectors->n_objects;
 	Build		build = {.vectors = vectors, .workers = workers};
@@ -256,8 +256,11 @@ genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t degree, con
 	members = malloc(((size_t) n_objects / 8 + 2 * GENIE_PROXIMITY_LEVELS_MAX) * sizeof(uint32_t));
 	if (build.is_known != NULL && members != NULL)
 	{
-		head->n_unknown = note_known(&build);
-		result = head->n_unknown > GENIE_PROXIMITY_UNKNOWN_MAX ? GENIE_PROXIMITY_UNSUITABLE :
+		uint32_t	n_unknown = note_known(&build);
+
+		head->n_unknown = n_unknown == n_null ? 0 : n_unknown;
+		result = head->n_unknown > GENIE_PROXIMITY_UNKNOWN_MAX ||
+			n_objects - n_unknown < n_objects / GENIE_PROXIMITY_KNOWN_OF ? GENIE_PROXIMITY_UNSUITABLE :
 			build_levels(&build, members, head);
 	}
 	if (result == GENIE_PROXIMITY_BUILT)

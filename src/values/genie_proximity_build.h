@@ -14,6 +14,9 @@ extern "C" {
 /* Objects of which nothing is known, from which on there is no graph: each search would have to give them. */
 #define GENIE_PROXIMITY_UNKNOWN_MAX 1024
 
+/* Of so many objects there must be one, at least, of which something is known: else a scan has as little to do. */
+#define GENIE_PROXIMITY_KNOWN_OF 16
+
 /* what is drawn at random */
 #define GENIE_PROXIMITY_DRAW_FIRST 1
 #define GENIE_PROXIMITY_DRAW_SALT 2
@@ -63,11 +66,12 @@ extern GenieProximityResult genie_proximity_measure(const GenieProximityGraph *g
 
 /*
  * Writes the edges, to tiles of degree edges for each of genie_proximity_in_tile() objects, and the head.  The result
- * is the same whatever the workers.  If it is not BUILT, the head has no levels.
+ * is the same whatever the workers.  If it is not BUILT, the head has no levels.  n_null: so many of the objects of
+ * which nothing is known are NULL, which no search wants; if all of them are, there may be any number.
  */
-extern GenieProximityResult genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t degree,
-												  const GenieProximityWorkers *workers, uint32_t *const *tiles,
-												  GenieProximityHead *head);
+extern GenieProximityResult genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t n_null,
+												  uint32_t degree, const GenieProximityWorkers *workers,
+												  uint32_t *const *tiles, GenieProximityHead *head);
 
 #ifdef __cplusplus
 }

@@ -253,7 +253,7 @@ measure(const Shape *shape)
 	vectors = genie_vectors(1, values.metric, values.n_dimensions, shape->n_rows, tiles);
 	(void) for_each(NULL, QUERIES, find_truth, &truth);
 	started = bench_seconds(CLOCK_MONOTONIC);
-	if (genie_proximity_build(&vectors, DEGREE, &workers, edges, head) != GENIE_PROXIMITY_BUILT)
+	if (genie_proximity_build(&vectors, 0, DEGREE, &workers, edges, head) != GENIE_PROXIMITY_BUILT)
 		abort();
 	printf("\n%s, %u rows of %u dimensions: built in %.2f s\n", shape->name, shape->n_rows, shape->n_dimensions,
 		   bench_seconds(CLOCK_MONOTONIC) - started);

@@ -350,7 +350,7 @@ measure_graph(const Shape &shape, const Segment &segment, GenieEngine *gpu, uint
 		const auto	begin = std::chrono::steady_clock::now();
 
 		by = {engine, &segment.vectors, &graph, 0};
-		if (genie_proximity_build(&segment.vectors, degree, &workers, to.data(), (GenieProximityHead *) head.data()) !=
+		if (genie_proximity_build(&segment.vectors, 0, degree, &workers, to.data(), (GenieProximityHead *) head.data()) !=
 			GENIE_PROXIMITY_BUILT)
 			return false;
 		printf("graph of %u edges built in %.2f s, %.2f s of it by the GPU\n", degree,

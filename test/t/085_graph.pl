@@ -284,6 +284,14 @@ is(sql('SET enable_seqscan = off; SELECT count(*), count(DISTINCT id) FROM (SELE
 is(sql(q{SELECT count(*) FROM genie_search('v_x', ARRAY[vec(77, 1)], 10)}), 10, 'in calls, too');
 sql('SELECT fill(1, 30000)', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
 
+# ---- many rows that are NULL ----
+
+sql('UPDATE v SET x = NULL WHERE id % 3 = 0', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
+is(sql('SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM v ORDER BY x <=> vec(76, 1) LIMIT 10) s', 'SELECT by_graph FROM genie_last_scan()'), "10\n1", 'a third of all rows NULL: by a graph');
+is(sql(q{SELECT count(*) FILTER (WHERE distance < 0.01), count(*) FROM genie_search('v_x', ARRAY[vec(76, 1)], 10)}), '10|10', 'NULL rows are no hits');
+is(sql('SET enable_seqscan = off; SELECT count(*), count(DISTINCT id), count(d) FROM (SELECT id, x <=> vec(76, 1) AS d FROM v ORDER BY d) s'), '30000|30000|20000', 'and come last');
+sql('SELECT fill(1, 30000)', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
+
 # ---- an exact class has none, whatever is said later ----
 
 sql('CREATE INDEX v_exact ON v USING genie (x genie_l2_exact_ops)', 'ALTER INDEX v_exact SET (graph = 32)', q{SELECT genie_prewarm('v_exact')});

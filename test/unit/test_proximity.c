@@ -27,6 +27,7 @@ typedef struct Data
 	uint32_t  **edges;
 	GenieProximityHead *head;
 	GenieProximityGraph graph;
+	uint32_t	n_null;			/* of the objects of which nothing is known */
 } Data;
 
 static GenieValueShape
@@ -181,7 +182,8 @@ not_long(void *arg, uint32_t n_blocks, void (*do_block) (void *work, uint32_t bl
 static GenieProximityResult
 build(Data *data, uint32_t degree, const GenieProximityWorkers *workers)
 {
-	GenieProximityResult result = genie_proximity_build(&data->vectors, degree, workers, data->edges, data->head);
+	GenieProximityResult result = genie_proximity_build(&data->vectors, data->n_null, degree, workers, data->edges,
+														data->head);
 
 	data->graph = (GenieProximityGraph) {1, data->n, data->head, (const uint32_t *const *) data->edges};
 	return result;
@@ -475,6 +477,20 @@ test_unknown(GenieRandom *random)
 
 	for (uint32_t i = 0; i < GENIE_PROXIMITY_UNKNOWN_MAX + 1; i++)
 		genie_quantize_unknown(data.n_dimensions, (uint8_t *) data.records[0] + i * n_bytes);
+	CHECK_INT(build(&data, 16, &one), GENIE_PROXIMITY_UNSUITABLE);
+	/* if all of these are NULL, searches know none */
+	data.n_null = GENIE_PROXIMITY_UNKNOWN_MAX + 1;
+	CHECK_INT(build(&data, 16, &one), GENIE_PROXIMITY_UNSUITABLE);
+	data.n_null += 100;
+	CHECK_INT(build(&data, 16, &one), GENIE_PROXIMITY_BUILT);
+	CHECK_INT(data.head->n_unknown, 0);
+	n = genie_proximity_search(&data.graph, &data.vectors, query, NULL, 200, 1, 300, hits, &n_seen);
+	CHECK_INT(n, 200);
+	for (int64_t i = 0; i < n; i++)
+		CHECK(hits[i].object > GENIE_PROXIMITY_UNKNOWN_MAX && (hits[i].object < 3000 || hits[i].object >= 3100));
+	for (uint32_t i = 0; i < 5700; i++)
+		genie_quantize_unknown(data.n_dimensions, (uint8_t *) data.records[0] + i * n_bytes);
+	data.n_null = 5700;
 	CHECK_INT(build(&data, 16, &one), GENIE_PROXIMITY_UNSUITABLE);
 	data.vectors.n_objects = 1;
 	CHECK_INT(build(&data, 16, &one), GENIE_PROXIMITY_UNSUITABLE);

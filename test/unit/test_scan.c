@@ -405,7 +405,7 @@ test_graph(GenieEngine *engine, GenieRandom *random)
 		if (((GenieQuantized *) (void *) record)->error == INFINITY && i > 3000)
 			memcpy(record, record - n_bytes, n_bytes);
 	}
-	CHECK_INT(genie_proximity_build(&segment.vectors, DEGREE, &alone, &edges, head), GENIE_PROXIMITY_BUILT);
+	CHECK_INT(genie_proximity_build(&segment.vectors, 0, DEGREE, &alone, &edges, head), GENIE_PROXIMITY_BUILT);
 	for (uint32_t j = 0; j < N_JOBS; j++)
 	{
 		make_job(random, &segment, j % 6 == 4 ? 5000 : 1 + (uint32_t) genie_random_below(random, 60), &jobs[j]);

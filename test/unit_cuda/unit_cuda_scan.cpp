@@ -451,7 +451,7 @@ struct Graph
 		graph.n_objects = n_objects;
 		graph.head = (const GenieProximityHead *) head.data();
 		graph.tiles = tiles.data();
-		is_built = genie_proximity_build(&segment.vectors, degree, &workers, to.data(),
+		is_built = genie_proximity_build(&segment.vectors, 0, degree, &workers, to.data(),
 										 (GenieProximityHead *) head.data()) == GENIE_PROXIMITY_BUILT &&
 			by.n_levels == (by_engine ? graph.head->n_levels : 0);
 	}
